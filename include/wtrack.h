@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wtrack.h: which of my own memory pages were written since I last asked?
+ *
+ * This header is the whole contract; wtrack(7) is its long form.  Read the
+ * caveats there first: memory written by devices through pinned pages, or
+ * through another mapping of the same file, is not seen by any backend.
+ *
+ * Words.  A *handle* is one consumer of write information.  It *watches*
+ * ranges of pages.  A page is *dirty* if it was written since it was last
+ * cleared in its handle.  A *run* is a stretch of adjacent dirty pages.  An
+ * *epoch* is what lies between two clearing passes over a handle.
+ *
+ * Guarantees, tagged where code and tests keep them:
+ *  [G1] Nothing lost: a store that happened before a collection started is
+ *       reported by it, or was by an earlier one; a store that races with it
+ *       is reported by this one or the next.  Read a page's contents only
+ *       after the collection that reported it has returned.
+ *  [G2] A superset, and said so: a page reported without having been written
+ *       is marked in its run's flags.
+ *  [G3] Never silent: a failure is a negative errno with nothing consumed, or
+ *       a marked superset.  "Nothing written" is only said when it is known.
+ *  [G4] Safe with the world stopped: collecting takes no lock that another
+ *       thread may hold and allocates nothing.
+ *  [G5] A good citizen in the fault path: only own faults are claimed.
+ *  [G6] Exact truncation: pages that did not fit keep their state.
+ *  [G7] fork: the parent notices nothing; in the child everything is dirty
+ *       once and then tracked, or is always dirty and marked so.
+ *  [G8] Bounded cost: at most one fault per page and epoch.
+ *
+ * Errors are returned as negative errno values; errno itself is neither set
+ * nor changed.  Every function may be called by any thread.  No function
+ * calls malloc, prints, aborts or starts a thread.
+ */
+#ifndef WTRACK_H
+#define WTRACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define WTRACK_VERSION_MAJOR 0
+#define WTRACK_VERSION_MINOR 1
+#define WTRACK_VERSION_PATCH 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct wtrack;
+struct wtrack_snapshot;
+
+/* What a backend can do: `require` asks for it, wtrack_info() tells. */
+#define WTRACK_CAP_PRECISE       0x01u /* only written pages, or marked */
+#define WTRACK_CAP_KERNEL_WRITES 0x02u /* read(2) into watched memory works */
+#define WTRACK_CAP_DISCARD       0x04u /* MADV_DONTNEED (anonymous) is dirty */
+#define WTRACK_CAP_LOSS          0x08u /* replaced mappings are detected */
+#define WTRACK_CAP_NO_SIGNAL     0x10u /* installs no signal handler */
+
+/*
+ * Options of wtrack_open().  All zero but `size` means the defaults.  A
+ * shorter structure is accepted, a longer one if what is unknown is zero.
+ */
+struct wtrack_options {
+	size_t size;         /* sizeof(struct wtrack_options) */
+	uint64_t flags;      /* none defined: 0 */
+	uint64_t require;    /* WTRACK_CAP_* the backend must have */
+	const char *backend; /* "scan", "mprotect", "all"; NULL: the best */
+};
+#define WTRACK_OPTIONS_INIT                               \
+	{                                                 \
+		sizeof(struct wtrack_options), 0, 0, NULL \
+	}
+
+/*
+ * Opens a handle on the best backend that passes its self-test here, or on
+ * the one that the environment variable WTRACK_BACKEND (ignored in setuid
+ * programs) or `opts->backend` names.  `opts` may be NULL.
+ * Errors: -EINVAL, -E2BIG (unknown option set), -EOPNOTSUPP (the named backend
+ * does not work here, or none has what `require` asks), -ENOMEM.
+ * Not async-signal-safe.  Since 0.1.
+ */
+int wtrack_open(const struct wtrack_options *opts, struct wtrack **out);
+
+/*
+ * Unwatches everything and frees the handle; NULL is a no-op.  No other
+ * thread may use the handle any more.  Not async-signal-safe.  Since 0.1.
+ */
+void wtrack_close(struct wtrack *t);
+
+/* Start with every page dirty (WTRACK_RUN_INITIAL) instead of clean. */
+#define WTRACK_WATCH_DIRTY 0x1u
+
+/*
+ * Watches the pages of [addr, addr + len), in bytes, both multiples of the
+ * page size (of the huge page size for hugetlb).  The range must be mapped.
+ * Errors: -EINVAL (also: a kind of mapping that can't be watched), -ENOMEM (not
+ * mapped, or no memory, or vm.max_map_count reached), -EEXIST (part is watched
+ * by this handle), -EBUSY (by another handle or another userfaultfd), -EACCES
+ * or -EPERM (the backend may not change the protection: sealed memory).
+ * Nothing is changed on error.  Not async-signal-safe.  Since 0.1.
+ */
+int wtrack_watch(struct wtrack *t, void *addr, size_t len, unsigned flags);
+
+/*
+ * Stops watching [addr, addr + len), which may span ranges and parts of them;
+ * what was dirty there is forgotten.
+ * Errors: -EINVAL, -ENOENT (part is not watched by this handle), -ENOMEM.
+ * Nothing is changed on error.  Not async-signal-safe.  Since 0.1.
+ */
+int wtrack_unwatch(struct wtrack *t, void *addr, size_t len);
+
+/* Why a run is reported.  Without WRITTEN, it may not have been written. */
+#define WTRACK_RUN_INITIAL   0x01u /* not cleared since watched or forked */
+#define WTRACK_RUN_WRITTEN   0x02u /* was written, at the range's grain */
+#define WTRACK_RUN_LOST      0x04u /* mapping was replaced: watch it again */
+#define WTRACK_RUN_DEGRADED  0x08u /* precision given up: limits, errors */
+#define WTRACK_RUN_UNTRACKED 0x10u /* this backend tracks nothing */
+#define WTRACK_RUN_COARSE    0x20u /* huge page: one store dirties all of it */
+
+/* Dirty pages [start, end), as addresses. */
+struct wtrack_run {
+	uintptr_t start;
+	uintptr_t end;
+	uint64_t flags; /* WTRACK_RUN_* */
+};
+
+/*
+ * Where a collection stands.  All zero: at the start of the handle.  To
+ * collect a part, set `next` and `end` to its bounds (end 0: no bound).
+ */
+struct wtrack_cursor {
+	uintptr_t next;
+	uintptr_t end;
+	uint64_t reserved[2]; /* 0 */
+};
+#define WTRACK_CURSOR_INIT   \
+	{                    \
+		0, 0,        \
+		{            \
+			0, 0 \
+		}            \
+	}
+
+#define WTRACK_GET     0x1u /* report dirty pages */
+#define WTRACK_CLEAR   0x2u /* what was reported becomes clean */
+#define WTRACK_STOPPED 0x4u /* promise: no thread writes meanwhile */
+
+/*
+ * Reports up to `nruns` runs of dirty pages from `at` on, ascending, and
+ * moves `at` behind them.  Fewer than `nruns` means that the end is reached.
+ * Runs never overlap; two that touch differ in their flags.  With `at` NULL
+ * the collection starts at the beginning each time.  WTRACK_GET alone changes
+ * nothing; GET | CLEAR makes clean exactly what it reports [G6]; CLEAR alone
+ * makes all clean and returns 0 (`runs` is not used).
+ * Returns the number of runs.  Errors: -EINVAL.
+ * Safe with other threads stopped anywhere [G4]; not async-signal-safe.
+ * Uses 1 KiB of stack.  Since 0.1.
+ */
+ssize_t wtrack_collect(struct wtrack *t, struct wtrack_cursor *at,
+		       struct wtrack_run *runs, size_t nruns, unsigned flags);
+
+/*
+ * Makes dirty the pages that contain [addr, addr + len): for stores that no
+ * backend can see.  Errors: -EINVAL, -ENOENT (part is not watched), or the
+ * kernel's.  Since 0.1.
+ */
+int wtrack_mark(struct wtrack *t, const void *addr, size_t len);
+
+/*
+ * Makes the pages that contain [addr, addr + len) dirty and writable where
+ * the backend would otherwise let a system call that stores there fail with
+ * EFAULT (no WTRACK_CAP_KERNEL_WRITES); else does nothing.  Holds until the
+ * next clearing.  Memory that is not watched is left alone.
+ * Errors: -EINVAL, -ENOMEM.  Since 0.1.
+ */
+int wtrack_prepare_write(struct wtrack *t, void *addr, size_t len);
+
+#define WTRACK_RANGE_INITIAL 0x1u /* addr: dirty since watched or forked */
+#define WTRACK_RANGE_LOST    0x2u /* mapping at addr was replaced or is gone */
+#define WTRACK_RANGE_COARSE  0x4u /* huge pages */
+
+struct wtrack_range_info {
+	size_t size; /* sizeof(struct wtrack_range_info), set by the caller */
+	uintptr_t start;
+	uintptr_t end;
+	size_t grain;   /* bytes that one store makes dirty */
+	uint64_t flags; /* WTRACK_RANGE_* */
+};
+
+/*
+ * Tells about the range that contains `addr`.  With `info` NULL it only looks
+ * up whether `addr` is watched, without a system call; then it is
+ * async-signal-safe.  Errors: -EINVAL, -ENOENT (not watched).  Since 0.1.
+ */
+int wtrack_query(struct wtrack *t, const void *addr,
+		 struct wtrack_range_info *info);
+
+/* Result of a door (a way into the kernel) that was not tried. */
+#define WTRACK_NOT_TRIED 1
+
+struct wtrack_info {
+	size_t size;         /* sizeof(struct wtrack_info), set by the caller */
+	const char *backend; /* static string */
+	uint64_t caps;       /* WTRACK_CAP_* */
+	size_t page_size;    /* bytes */
+	uint64_t epoch;      /* clearing passes completed */
+	/* 0, a negative errno, or WTRACK_NOT_TRIED, for each door: */
+	int door_device;   /* /dev/userfaultfd */
+	int door_syscall;  /* userfaultfd(2) */
+	int door_user;     /* userfaultfd(2) with UFFD_USER_MODE_ONLY */
+	int door_pagemap;  /* /proc/self/pagemap */
+	int door_selftest; /* the scan backend's self-test */
+	int door_signal;   /* SIGSEGV and the mprotect backend's self-test */
+};
+
+/*
+ * Tells what the handle works with and, for each door, why not.
+ * Errors: -EINVAL.  Since 0.1.
+ */
+int wtrack_info(struct wtrack *t, struct wtrack_info *info);
+
+struct wtrack_stats {
+	size_t size; /* sizeof(struct wtrack_stats), set by the caller */
+	uint64_t collections;   /* wtrack_collect() calls */
+	uint64_t runs;          /* runs reported */
+	uint64_t pages;         /* pages in them */
+	uint64_t kernel_calls;  /* system calls made to collect and to arm */
+	uint64_t faults;        /* write faults handled by this library */
+	uint64_t faults_passed; /* foreign faults passed on, process-wide */
+	uint64_t widened;       /* times a fault un-protected neighbours too */
+	uint64_t degraded;      /* times precision was given up for a range */
+	uint64_t lost;          /* times a lost registration was found */
+	uint64_t ranges;        /* watched now */
+	uint64_t watched_bytes; /* watched now */
+	uint64_t memory_bytes;  /* mapped by the library for this handle */
+};
+
+/*
+ * Counts since the handle was opened; not a snapshot in time.
+ * Errors: -EINVAL.  Since 0.1.
+ */
+int wtrack_stats(struct wtrack *t, struct wtrack_stats *stats);
+
+/*
+ * Collects and clears the whole handle into `*s`, a new object if it is NULL,
+ * else reused.  When memory runs out, the rest is one run marked
+ * WTRACK_RUN_DEGRADED; nothing is lost.  The object is not shared between
+ * threads while it is written.
+ * Errors: -EINVAL, -ENOMEM (no object; nothing consumed).  Since 0.1.
+ */
+int wtrack_snapshot(struct wtrack *t, struct wtrack_snapshot **s);
+
+/* Stores the next run and returns 1, or 0 at the end; -EINVAL.  Since 0.1. */
+int wtrack_snapshot_next(struct wtrack_snapshot *s, struct wtrack_run *run);
+
+/* Goes back before the first run.  Since 0.1. */
+void wtrack_snapshot_rewind(struct wtrack_snapshot *s);
+
+/* 1 if `addr` lies in a dirty page, else 0.  Since 0.1. */
+int wtrack_snapshot_contains(const struct wtrack_snapshot *s, const void *addr);
+
+/* The number of dirty pages.  Since 0.1. */
+size_t wtrack_snapshot_pages(const struct wtrack_snapshot *s);
+
+/* The number of the epoch that the snapshot ended.  Since 0.1. */
+uint64_t wtrack_snapshot_epoch(const struct wtrack_snapshot *s);
+
+/* Frees the object; NULL is a no-op.  Since 0.1. */
+void wtrack_snapshot_free(struct wtrack_snapshot *s);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

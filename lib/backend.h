@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * backend.h: the door between the tracker and the rooms behind it.
+ *
+ * A room knows one mechanism and nothing of handles, cursors or options.
+ * Everything that differs between rooms is in this struct, as data or as a
+ * function; callers have no conditionals by backend.
+ */
+#ifndef WT_BACKEND_H
+#define WT_BACKEND_H
+
+#include "region.h"
+#include "sink.h"
+
+struct wtrack;
+struct wt_doors;
+
+/* A stretch to collect: adjacent ranges of equal attributes, or one range. */
+struct wt_span {
+	uintptr_t start;
+	uintptr_t end;
+	uint64_t attr;
+};
+
+struct wt_backend {
+	const char *name;
+	uint64_t caps;      /* WTRACK_CAP_* when the self-test finds them all */
+	uint64_t attr_mask; /* attributes that keep ranges apart */
+	bool signals;       /* faults arrive as SIGSEGV */
+
+	/*
+	 * Whether the mapping at `start` has huge pages, where the kernel's
+	 * list of mappings does not say; NULL: it does not matter here.
+	 */
+	bool (*huge_at)(uintptr_t start);
+
+	/* Opens what the process needs, once; closes it.  Engine's lock. */
+	int (*start)(void);
+	void (*stop)(void);
+
+	/*
+	 * Starts tracking [start, end), clean, or dirty if `dirty`.  The range
+	 * is not in any table yet, faults on it are retried meanwhile.
+	 * On error all is as before.  Engine's lock.
+	 */
+	int (*enroll)(struct wtrack *t, const struct wt_span *s, bool dirty);
+
+	/*
+	 * Stops tracking; no collector or other enrolling is under way there.
+	 * On error the range is still tracked.  Engine's lock.
+	 */
+	int (*withdraw)(struct wtrack *t, const struct wt_span *s);
+
+	/*
+	 * Adds the dirty pages of [*at, s->end) to the sink, and makes clean
+	 * what it added if `clear`.  Stops where the sink is full and leaves
+	 * `*at` there; else `*at` becomes s->end.  Cannot fail: what is not
+	 * known is added as a marked superset.  [G3] No locks, no allocation.
+	 */
+	void (*collect)(struct wtrack *t, const struct wt_span *s,
+			uintptr_t *at, struct wt_sink *sink, bool clear);
+
+	/* Makes all of [start, end) clean without looking. */
+	int (*arm)(struct wtrack *t, const struct wt_span *s);
+
+	/* Makes all of [start, end) dirty. */
+	int (*mark)(struct wtrack *t, const struct wt_span *s);
+
+	/* 0, or why tracking is lost at `addr`. */
+	int (*inspect)(struct wtrack *t, const struct wt_span *s,
+		       uintptr_t addr);
+
+	/* In a forked child: opens again; takes over one range, all dirty. */
+	int (*revive)(void);
+	int (*adopt)(struct wtrack *t, const struct wt_span *s);
+
+	/*
+	 * Rooms with `signals` only: resolves a write fault at `addr`, which
+	 * lies in `s`, so that the store can be retried.  Signal handler.
+	 */
+	bool (*resolve)(struct wtrack *t, const struct wt_span *s,
+			uintptr_t addr);
+};
+
+extern const struct wt_backend wt_backend_scan;
+extern const struct wt_backend wt_backend_mprotect;
+extern const struct wt_backend wt_backend_all;
+
+/* What a room's start() learned about its doors, for wtrack_info(). */
+const struct wt_doors *wt_scan_doors(void);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * backend_all.c: the room that tracks nothing and is never wrong.
+ *
+ * Every watched page is always dirty, and every run says so.
+ */
+#include "engine.h"
+
+static int all_start(void)
+{
+	return 0;
+}
+
+static void all_stop(void)
+{
+}
+
+static int all_enroll(struct wtrack *t, const struct wt_span *s, bool dirty)
+{
+	(void)t;
+	(void)s;
+	(void)dirty;
+	return 0;
+}
+
+static int all_nothing(struct wtrack *t, const struct wt_span *s)
+{
+	(void)t;
+	(void)s;
+	return 0;
+}
+
+static void all_collect(struct wtrack *t, const struct wt_span *s,
+			uintptr_t *at, struct wt_sink *sink, bool clear)
+{
+	(void)t;
+	(void)clear;
+	if (wt_sink_add(sink, *at, s->end, WTRACK_RUN_UNTRACKED))
+		*at = s->end;
+}
+
+static int all_inspect(struct wtrack *t, const struct wt_span *s,
+		       uintptr_t addr)
+{
+	(void)t;
+	(void)s;
+	(void)addr;
+	return 0;
+}
+
+const struct wt_backend wt_backend_all = {
+	.name = "all",
+	.caps = WTRACK_CAP_KERNEL_WRITES | WTRACK_CAP_DISCARD |
+		WTRACK_CAP_NO_SIGNAL,
+	.attr_mask = ~(uint64_t)(WT_PROT_MASK | WT_FILE),
+	.signals = false,
+	.huge_at = NULL,
+	.start = all_start,
+	.stop = all_stop,
+	.enroll = all_enroll,
+	.withdraw = all_nothing,
+	.collect = all_collect,
+	.arm = all_nothing,
+	.mark = all_nothing,
+	.inspect = all_inspect,
+	.revive = all_start,
+	.adopt = all_nothing,
+	.resolve = NULL,
+};

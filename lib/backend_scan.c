@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * backend_scan.c: asynchronous write-protect and PAGEMAP_SCAN.
+ *
+ * The kernel resolves write faults by itself and keeps one bit a page; a
+ * collection is one system call per stretch that stores straight into the
+ * caller's array.  Two traps shape this room.  A scan that clears and then
+ * meets a mapping that is not registered fails after having consumed bits
+ * [K-scan-destructive], so any error means "all of it is dirty".  And gaps
+ * between mappings are passed over in silence [K-scan-gap], so they are looked
+ * for first.
+ */
+#include "engine.h"
+#include "sys.h"
+#include "uapi.h"
+#include "vma.h"
+
+#include <errno.h>
+
+/* A huge page of the page cache, which one store may dirty whole. */
+#define FILE_HUGE ((size_t)2 << 20)
+
+/* Registered stretches taken at once when some are lost: 768 bytes of stack. */
+#define PARTS 32
+
+static struct wt_doors doors = {
+	.device = WTRACK_NOT_TRIED,
+	.syscall = WTRACK_NOT_TRIED,
+	.user = WTRACK_NOT_TRIED,
+	.pagemap = WTRACK_NOT_TRIED,
+};
+
+const struct wt_doors *wt_scan_doors(void)
+{
+	return &doors;
+}
+
+static int scan_start(void)
+{
+	return wt_uffd_open(&doors);
+}
+
+static void scan_stop(void)
+{
+	wt_uffd_close();
+}
+
+static int scan_revive(void)
+{
+	wt_uffd_close();
+	return wt_uffd_open(&doors);
+}
+
+/*
+ * [K-wp-one-vma] Kernels before 6.12 may refuse a range of several mappings
+ * (split by MADV_DONTDUMP, say): then each mapping is armed by itself.
+ */
+static int arm_each(uintptr_t start, uintptr_t end)
+{
+	struct wt_vma_walk w;
+	struct wt_vma v;
+	int rc;
+
+	wt_vma_walk_init(&w, start, false);
+	while ((rc = wt_vma_walk_next(&w, &v)) > 0 && v.start < end) {
+		uintptr_t lo = v.start > start ? v.start : start;
+		uintptr_t hi = v.end < end ? v.end : end;
+
+		rc = wt_uffd_protect(lo, hi, true);
+		if (rc < 0)
+			return rc;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int scan_arm(struct wtrack *t, const struct wt_span *s)
+{
+	int rc = wt_uffd_protect(s->start, s->end, true);
+
+	wt_count(&t->count.kernel_calls, 1);
+	return rc == -ENOENT ? arm_each(s->start, s->end) : rc;
+}
+
+static int scan_enroll(struct wtrack *t, const struct wt_span *s, bool dirty)
+{
+	int rc = wt_uffd_register(s->start, s->end);
+
+	if (rc || dirty)
+		return rc;
+	rc = scan_arm(t, s);
+	if (rc)
+		wt_uffd_unregister(s->start, s->end);
+	return rc;
+}
+
+static int scan_adopt(struct wtrack *t, const struct wt_span *s)
+{
+	(void)t;
+	return wt_uffd_register(s->start, s->end);
+}
+
+/* What is lost or gone needs no unregistering, so errors do not matter. */
+static int scan_withdraw(struct wtrack *t, const struct wt_span *s)
+{
+	(void)t;
+	wt_uffd_unregister(s->start, s->end);
+	return 0;
+}
+
+static bool scan_huge_at(uintptr_t start)
+{
+	uintptr_t end = start + wt_page_size();
+	int rc = wt_uffd_register(start, end);
+
+	/* [K-huge-align] Huge pages are registered whole or not at all. */
+	if (!rc)
+		wt_uffd_unregister(start, end);
+	return rc == -EINVAL;
+}
+
+static int scan_mark(struct wtrack *t, const struct wt_span *s)
+{
+	(void)t;
+	/*
+	 * [K-huge-hole] A hole in hugetlb memory never reads as written: it
+	 * must be there before it can be dirty.
+	 */
+	if (s->attr & WT_HUGETLB) {
+		int rc = wt_sys_madvise(s->start, s->end - s->start,
+					WT_MADV_POPULATE_READ);
+		if (rc)
+			return rc;
+	}
+	return wt_uffd_protect(s->start, s->end, false);
+}
+
+static int scan_inspect(struct wtrack *t, const struct wt_span *s,
+			uintptr_t addr)
+{
+	size_t grain = wt_range_grain(s->attr);
+	uintptr_t at = addr & ~(grain - 1), end = at + grain;
+	struct wt_page_region region;
+	long rc = wt_vma_mapped(at, end);
+
+	(void)t;
+	if (!rc)
+		rc = wt_pagemap_scan(&at, end, &region, 1, false);
+	return rc < 0 ? (int)rc : 0;
+}
+
+/* ---- collection ---- */
+
+/* Adds a stretch that is not tracked any more; false when the sink is full. */
+static bool add_lost(struct wtrack *t, uintptr_t start, uintptr_t end,
+		     struct wt_sink *sink)
+{
+	uint64_t flags = WTRACK_RUN_LOST;
+
+	if (start == end)
+		return true;
+	/* An unwatch that runs beside us is no loss. */
+	if (wt_is_moving(start, end) || !wt_table_covers(&t->table, start, end))
+		flags = WTRACK_RUN_DEGRADED;
+	else
+		wt_count(&t->count.lost, 1);
+	return wt_sink_add(sink, start, end, flags);
+}
+
+/*
+ * A clearing scan failed: its bits may be gone.  All of it becomes one run,
+ * for which there is room, or the scan would not have been made.  Then it is
+ * armed again where it can be: safe, because all of it is reported. [G1][G3]
+ */
+static void scan_failed(struct wtrack *t, const struct wt_span *s,
+			uintptr_t *at, struct wt_sink *sink)
+{
+	struct wt_page_region part[PARTS];
+	uintptr_t pos = *at;
+	long n;
+
+	wt_sink_add(sink, *at, s->end, WTRACK_RUN_LOST | WTRACK_RUN_DEGRADED);
+	wt_count(&t->count.degraded, 1);
+	*at = s->end;
+	while (pos < s->end) {
+		n = wt_pagemap_registered(&pos, s->end, part, PARTS);
+		if (n <= 0)
+			return;
+		for (long i = 0; i < n; i++)
+			wt_uffd_protect(part[i].start, part[i].end, true);
+	}
+}
+
+/* After the fact: what of a huge page of the page cache may be one store. */
+static void flag_coarse(const struct wt_span *s, struct wt_sink *sink,
+			size_t from)
+{
+	if (s->attr & WT_FILE)
+		wt_sink_flag_blocks(sink, from ? from - 1 : 0, FILE_HUGE);
+}
+
+/*
+ * [*at, s->end) is registered as far as is known.  Returns 0, or a negative
+ * errno with nothing taken into the sink.
+ */
+static int scan_part(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
+		     struct wt_sink *sink, bool clear)
+{
+	size_t first = sink->n, room;
+
+	while (*at < s->end) {
+		struct wtrack_run *tail = wt_sink_tail(sink, &room);
+		uintptr_t from = *at;
+		long n;
+
+		if (!room)
+			break;
+		n = wt_pagemap_scan(at, s->end, (struct wt_page_region *)tail,
+				    room, clear);
+		wt_count(&t->count.kernel_calls, 1);
+		if (n < 0)
+			return (int)n;
+		wt_sink_commit(sink, (size_t)n);
+		/* Never seen: neither result nor progress.  Not to hang. */
+		if (!n && *at == from)
+			return -EIO;
+	}
+	flag_coarse(s, sink, first);
+	return 0;
+}
+
+/*
+ * Huge pages: looked at first, then exactly what was reported is armed.
+ * [K-get-then-arm] loses nothing either, and a clearing scan over a hole in
+ * shared hugetlb memory deadlocks kernels before 6.12.97 [K-huge-deadlock].
+ */
+static int scan_huge(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
+		     struct wt_sink *sink, bool clear)
+{
+	while (*at < s->end) {
+		size_t room;
+		struct wtrack_run *tail = wt_sink_tail(sink, &room);
+		uintptr_t from = *at;
+		long n;
+
+		if (!room)
+			break;
+		n = wt_pagemap_scan(at, s->end, (struct wt_page_region *)tail,
+				    room, false);
+		wt_count(&t->count.kernel_calls, 1);
+		if (n < 0 || (!n && *at == from))
+			return n < 0 ? (int)n : -EIO;
+		for (long i = 0; i < n; i++) {
+			tail[i].flags |= WTRACK_RUN_COARSE;
+			if (clear &&
+			    wt_uffd_protect(tail[i].start, tail[i].end, true))
+				tail[i].flags |= WTRACK_RUN_DEGRADED;
+		}
+		wt_sink_commit(sink, (size_t)n);
+	}
+	return 0;
+}
+
+static int scan_any(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
+		    struct wt_sink *sink, bool clear)
+{
+	return s->attr & WT_HUGETLB ? scan_huge(t, s, at, sink, clear)
+				    : scan_part(t, s, at, sink, clear);
+}
+
+/* The parts of [*at, end) that are still registered, and what lies between. */
+static bool collect_parts(struct wtrack *t, const struct wt_span *s,
+			  uintptr_t *at, uintptr_t end,
+			  const struct wt_page_region *part, long n,
+			  struct wt_sink *sink, bool clear)
+{
+	for (long i = 0; i <= n; i++) {
+		struct wt_span sub = { i < n ? part[i].start : end,
+				       i < n ? part[i].end : end, s->attr };
+
+		if (*at < sub.start) {
+			if (!add_lost(t, *at, sub.start, sink))
+				return false;
+			*at = sub.start;
+		}
+		if (*at < sub.end && sink->n == sink->cap)
+			return false;
+		if (scan_any(t, &sub, at, sink, clear))
+			scan_failed(t, &sub, at, sink);
+		if (*at < sub.end)
+			return false;
+	}
+	return true;
+}
+
+/* Some registration is lost: ask which, then look at the others one by one. */
+static void collect_lossy(struct wtrack *t, const struct wt_span *s,
+			  uintptr_t *at, struct wt_sink *sink, bool clear)
+{
+	struct wt_page_region part[PARTS];
+
+	while (*at < s->end) {
+		uintptr_t pos = *at;
+		long n = wt_pagemap_registered(&pos, s->end, part, PARTS);
+
+		wt_count(&t->count.kernel_calls, 1);
+		if (n < 0 || (n < PARTS && pos < s->end)) {
+			/* The descriptor itself is gone, for all we know. */
+			if (add_lost(t, *at, s->end, sink))
+				*at = s->end;
+			return;
+		}
+		if (n == PARTS)
+			pos = part[PARTS - 1].end;
+		if (!collect_parts(t, s, at, pos, part, n, sink, clear))
+			return;
+	}
+}
+
+static void scan_collect(struct wtrack *t, const struct wt_span *s,
+			 uintptr_t *at, struct wt_sink *sink, bool clear)
+{
+	if (__atomic_load_n(&t->lossy, __ATOMIC_RELAXED) ||
+	    wt_vma_mapped(*at, s->end)) {
+		collect_lossy(t, s, at, sink, clear);
+		return;
+	}
+	if (!scan_any(t, s, at, sink, clear))
+		return;
+	/* From now on this handle asks before it scans, as long as it lives. */
+	__atomic_store_n(&t->lossy, 1, __ATOMIC_RELAXED);
+	if (clear && !(s->attr & WT_HUGETLB))
+		scan_failed(t, s, at, sink);
+	else
+		collect_lossy(t, s, at, sink, clear);
+}
+
+const struct wt_backend wt_backend_scan = {
+	.name = "scan",
+	.caps = WTRACK_CAP_PRECISE | WTRACK_CAP_KERNEL_WRITES |
+		WTRACK_CAP_DISCARD | WTRACK_CAP_LOSS | WTRACK_CAP_NO_SIGNAL,
+	.attr_mask = ~(uint64_t)WT_PROT_MASK,
+	.signals = false,
+	.huge_at = scan_huge_at,
+	.start = scan_start,
+	.stop = scan_stop,
+	.enroll = scan_enroll,
+	.withdraw = scan_withdraw,
+	.collect = scan_collect,
+	.arm = scan_arm,
+	.mark = scan_mark,
+	.inspect = scan_inspect,
+	.revive = scan_revive,
+	.adopt = scan_adopt,
+	.resolve = NULL,
+};

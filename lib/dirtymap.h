@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dirtymap.h: one bit a page, for backends whose kernel keeps none.
+ *
+ * The map covers the whole address space by chunks of 2^18 pages (1 GiB of
+ * 4 KiB pages, 32 KiB of bits) behind a two-level directory.  Chunks appear
+ * when memory is first watched and stay: handlers and collectors use them
+ * without locks and without fear that they vanish.  A summary bit for each
+ * word lets a collection pass over clean memory at 16 MiB a cache line.
+ */
+#ifndef WT_DIRTYMAP_H
+#define WT_DIRTYMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Makes room for [start, end).  Under the engine's lock.  -ENOMEM. */
+int wt_dirty_reserve(uintptr_t start, uintptr_t end);
+
+/* All of these need reserved memory; page-aligned; async-signal-safe. */
+void wt_dirty_set(uintptr_t start, uintptr_t end);
+void wt_dirty_clear(uintptr_t start, uintptr_t end);
+bool wt_dirty_test(uintptr_t addr);
+
+/* First run of dirty pages in [start, end); false if there is none. */
+bool wt_dirty_next(uintptr_t start, uintptr_t end, uintptr_t *run_start,
+		   uintptr_t *run_end);
+/* First clean address in [start, end), or `end`. */
+uintptr_t wt_dirty_end(uintptr_t start, uintptr_t end);
+/* Where the dirty pages before `addr`, not below `start`, end; or `start`. */
+uintptr_t wt_dirty_before(uintptr_t start, uintptr_t addr);
+
+/* Whether precision was given up around `addr` since the last clearing. */
+void wt_dirty_set_degraded(uintptr_t addr, bool degraded);
+bool wt_dirty_degraded(uintptr_t addr);
+
+/* First address behind the chunk that holds `addr`. */
+uintptr_t wt_dirty_chunk_end(uintptr_t addr);
+
+/* Bytes mapped for the map, process-wide. */
+uint64_t wt_dirty_bytes(void);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* engine.c: the state that all handles of a process share. */
+#include "engine.h"
+#include "sys.h"
+#include "vma.h"
+
+#include <pthread.h>
+
+#include <urcu/urcu-bp.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct wtrack *handles;
+
+static struct {
+	uintptr_t start;
+	uintptr_t end;
+	uint64_t generation;
+} moving;
+
+/* Handles on each backend, and on any (they share the list of mappings). */
+static struct {
+	const struct wt_backend *be;
+	unsigned users;
+} uses[] = {
+	{ &wt_backend_scan, 0 },
+	{ &wt_backend_mprotect, 0 },
+	{ &wt_backend_all, 0 },
+};
+static unsigned all_users;
+
+#define N_USES (sizeof(uses) / sizeof(uses[0]))
+
+void wt_lock(sigset_t *saved)
+{
+	wt_signals_block(saved);
+	pthread_mutex_lock(&lock);
+}
+
+void wt_unlock(const sigset_t *saved)
+{
+	pthread_mutex_unlock(&lock);
+	wt_signals_restore(saved);
+}
+
+void wt_engine_reset_lock(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
+void wt_section_enter(sigset_t *saved)
+{
+	wt_signals_block(saved);
+	urcu_bp_read_lock();
+}
+
+void wt_section_leave(const sigset_t *saved)
+{
+	urcu_bp_read_unlock();
+	wt_signals_restore(saved);
+}
+
+/* ---- transitions ---- */
+
+void wt_set_moving(uintptr_t start, uintptr_t end)
+{
+	/* Empty first: nobody may pair a new bound with an old one. */
+	__atomic_store_n(&moving.end, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&moving.start, start, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&moving.end, end, __ATOMIC_SEQ_CST);
+	if (!end)
+		__atomic_fetch_add(&moving.generation, 1, __ATOMIC_SEQ_CST);
+}
+
+static void load_moving(uintptr_t *start, uintptr_t *end)
+{
+	uintptr_t again;
+
+	do {
+		*end = __atomic_load_n(&moving.end, __ATOMIC_SEQ_CST);
+		*start = __atomic_load_n(&moving.start, __ATOMIC_SEQ_CST);
+		again = __atomic_load_n(&moving.end, __ATOMIC_SEQ_CST);
+	} while (again != *end);
+}
+
+bool wt_is_moving(uintptr_t start, uintptr_t end)
+{
+	uintptr_t lo, hi;
+
+	load_moving(&lo, &hi);
+	return start < hi && lo < end;
+}
+
+void wt_clip_moving(uintptr_t *start, uintptr_t *end)
+{
+	uintptr_t lo, hi;
+
+	load_moving(&lo, &hi);
+	if (*start >= hi || lo >= *end)
+		return;
+	if (*start < lo)
+		*end = lo;
+	else
+		*start = hi < *end ? hi : *end;
+}
+
+uint64_t wt_generation(void)
+{
+	return __atomic_load_n(&moving.generation, __ATOMIC_SEQ_CST);
+}
+
+/* ---- backends in use ---- */
+
+int wt_backend_use(const struct wt_backend *be)
+{
+	int rc = 0;
+
+	/* Without the list of mappings much still works; it is asked each time.
+	 */
+	if (!all_users)
+		wt_vma_open();
+	for (size_t i = 0; i < N_USES; i++) {
+		if (uses[i].be != be)
+			continue;
+		if (!uses[i].users)
+			rc = be->start();
+		uses[i].users += !rc;
+	}
+	all_users += !rc;
+	if (!all_users)
+		wt_vma_close();
+	return rc;
+}
+
+void wt_backend_release(const struct wt_backend *be)
+{
+	for (size_t i = 0; i < N_USES; i++)
+		if (uses[i].be == be && !--uses[i].users)
+			be->stop();
+	if (!--all_users)
+		wt_vma_close();
+}
+
+/* ---- handles ---- */
+
+struct wtrack *wt_first_handle(void)
+{
+	return __atomic_load_n(&handles, __ATOMIC_ACQUIRE);
+}
+
+struct wtrack *wt_next_handle(const struct wtrack *t)
+{
+	return __atomic_load_n(&t->next, __ATOMIC_ACQUIRE);
+}
+
+void wt_add_handle(struct wtrack *t)
+{
+	t->next = handles;
+	__atomic_store_n(&handles, t, __ATOMIC_RELEASE);
+}
+
+void wt_remove_handle(struct wtrack *t)
+{
+	struct wtrack **link = &handles;
+
+	while (*link != t)
+		link = &(*link)->next;
+	__atomic_store_n(link, t->next, __ATOMIC_RELEASE);
+}
+
+/* ---- fork ---- */
+
+/* All of a handle's ranges are dirty once more, and registered here. */
+static int adopt_ranges(struct wtrack *t)
+{
+	struct wt_range r[WT_LEAF_RANGES];
+	uintptr_t at = 0;
+	size_t n;
+	int rc = 0;
+
+	while ((n = wt_table_peek(&t->table, at, r))) {
+		for (size_t i = 0; i < n; i++) {
+			struct wt_span s = { r[i].start, r[i].end, r[i].attr };
+
+			__atomic_store_n(r[i].fresh, r[i].start,
+					 __ATOMIC_RELEASE);
+			if (!rc)
+				rc = wt_be(t)->adopt(t, &s);
+		}
+		at = r[n - 1].end;
+	}
+	return rc;
+}
+
+void wt_engine_revive(void)
+{
+	int result[N_USES] = { 0 };
+
+	wt_vma_close();
+	if (all_users)
+		wt_vma_open();
+	moving.start = moving.end = 0;
+	for (size_t i = 0; i < N_USES; i++)
+		if (uses[i].users)
+			result[i] = uses[i].be->revive();
+	for (struct wtrack *t = handles; t; t = t->next) {
+		int rc = adopt_ranges(t);
+
+		for (size_t i = 0; i < N_USES; i++)
+			if (uses[i].be == wt_be(t) && result[i])
+				rc = result[i];
+		t->lossy = 0;
+		/* [G7] A handle that cannot track says so in every run. */
+		if (rc) {
+			t->caps = wt_backend_all.caps;
+			__atomic_store_n(&t->be, &wt_backend_all,
+					 __ATOMIC_RELEASE);
+		}
+	}
+}

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+# The library.  Its objects form libwtrack-internal, which tests of the inside
+# link to: nothing is hidden there.  libwtrack is the same objects behind the
+# symbol map, the form that is installed.
+noinst_LTLIBRARIES += %reldir%/libwtrack-internal.la
+lib_LTLIBRARIES += %reldir%/libwtrack.la
+
+%canon_reldir%_libwtrack_internal_la_SOURCES = \
+	%reldir%/backend.h \
+	%reldir%/backend_all.c \
+	%reldir%/backend_mprotect.c \
+	%reldir%/backend_scan.c \
+	%reldir%/mprotect.h \
+	%reldir%/mprotect_collect.c \
+	%reldir%/mprotect_fault.c \
+	%reldir%/collect.c \
+	%reldir%/dirtymap.c \
+	%reldir%/dirtymap.h \
+	%reldir%/engine.c \
+	%reldir%/engine.h \
+	%reldir%/fault.c \
+	%reldir%/fault.h \
+	%reldir%/fork.c \
+	%reldir%/fork.h \
+	%reldir%/mem.c \
+	%reldir%/mem.h \
+	%reldir%/options.c \
+	%reldir%/options.h \
+	%reldir%/region.c \
+	%reldir%/region.h \
+	%reldir%/region_change.c \
+	%reldir%/region_nodes.h \
+	%reldir%/selftest.c \
+	%reldir%/selftest.h \
+	%reldir%/sink.c \
+	%reldir%/sink.h \
+	%reldir%/snapshot.c \
+	%reldir%/sys.c \
+	%reldir%/sys.h \
+	%reldir%/tracker.c \
+	%reldir%/uapi.h \
+	%reldir%/uffd.c \
+	%reldir%/uffd.h \
+	%reldir%/vma.c \
+	%reldir%/vma.h \
+	%reldir%/watch.c
+# initial-exec: the fault handler must not reach __tls_get_addr, which calls
+# malloc on a thread's first use when the library came by dlopen.
+%canon_reldir%_libwtrack_internal_la_CFLAGS = $(AM_CFLAGS) $(URCU_CFLAGS) \
+	-fvisibility=hidden -ftls-model=initial-exec
+%canon_reldir%_libwtrack_internal_la_LIBADD = $(URCU_LIBS)
+
+%canon_reldir%_libwtrack_la_SOURCES =
+%canon_reldir%_libwtrack_la_LIBADD = %reldir%/libwtrack-internal.la
+# 0:0:0 until 1.0, then pinned: versions are told apart by map nodes.
+# nodelete: a signal handler and fork handlers stay installed for good.
+# now: the fault handler must not enter the lazy binder.
+%canon_reldir%_libwtrack_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
+	-Wl,--version-script=$(srcdir)/%reldir%/libwtrack.map \
+	-Wl,-z,nodelete -Wl,-z,now $(DEFS_LDFLAGS)
+EXTRA_%canon_reldir%_libwtrack_la_DEPENDENCIES = %reldir%/libwtrack.map
+
+EXTRA_DIST += %reldir%/libwtrack.map
+pkgconfig_DATA = %reldir%/libwtrack.pc

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mprotect_collect.c: one pass over the bitmap, held against the mappings.
+ *
+ * A page that can be written and is not dirty was not made writable by us: its
+ * mapping or its protection was replaced, and is reported as lost. [G3]
+ */
+#include "dirtymap.h"
+#include "mprotect.h"
+#include "vma.h"
+#include "sys.h"
+
+/* Arming passes over so many clean pages rather than pay another call. */
+#define ARM_GAP_PAGES 16
+
+struct pass {
+	struct wtrack *t;
+	const struct wt_span *s;
+	struct wt_sink *sink;
+	bool clear;
+	uintptr_t lo, hi; /* taken, but not yet protected */
+};
+
+static void arm_taken(struct pass *p)
+{
+	if (p->lo < p->hi)
+		wt_mprotect_protect(p->t, p->s, p->lo, p->hi);
+	p->lo = p->hi = 0;
+}
+
+/* Reports [start, end) and makes it clean; false when the sink is full. */
+static bool take(struct pass *p, uintptr_t start, uintptr_t end, uint64_t flags)
+{
+	if (p->s->attr & WT_HUGETLB)
+		flags |= WTRACK_RUN_COARSE;
+	if (wt_dirty_degraded(start))
+		flags |= WTRACK_RUN_DEGRADED;
+	if (!wt_sink_add(p->sink, start, end, flags))
+		return false;
+	if (!p->clear)
+		return true;
+	if (p->hi && start - p->hi > ARM_GAP_PAGES * wt_page_size())
+		arm_taken(p);
+	wt_dirty_clear(start, end);
+	if (!p->hi)
+		p->lo = start;
+	p->hi = end;
+	return true;
+}
+
+/* The dirty pages of [*at, end), which is read-only where it is clean. */
+static bool take_dirty(struct pass *p, uintptr_t *at, uintptr_t end)
+{
+	uintptr_t lo, hi;
+
+	while (wt_dirty_next(*at, end, &lo, &hi)) {
+		if (!take(p, lo, hi, WTRACK_RUN_WRITTEN)) {
+			*at = lo;
+			return false;
+		}
+		*at = hi;
+	}
+	*at = end;
+	return true;
+}
+
+/*
+ * Whether no clearing was under way anywhere since `before` was read: else a
+ * page that looks writable and clean may be about to be protected.
+ */
+static bool is_steady(uint64_t before)
+{
+	uint64_t now = __atomic_load_n(&wt_inflight.clears, __ATOMIC_SEQ_CST);
+
+	return now == before && !(now & 0xffffffffu);
+}
+
+/*
+ * [*at, end) can be written: what is not dirty there got its mapping or its
+ * protection from somebody else.
+ */
+static bool take_writable(struct pass *p, uintptr_t *at, uintptr_t end,
+			  uint64_t before)
+{
+	while (*at < end) {
+		uintptr_t lo, hi;
+
+		if (!wt_dirty_next(*at, end, &lo, &hi))
+			lo = hi = end;
+		if (*at < lo) {
+			bool steady = is_steady(before) || p->clear;
+
+			if (!take(p, *at, lo,
+				  steady ? WTRACK_RUN_LOST
+					 : WTRACK_RUN_DEGRADED))
+				return false;
+			wt_count(&p->t->count.lost, steady);
+			*at = lo;
+		}
+		if (lo < hi && !take(p, lo, hi, WTRACK_RUN_WRITTEN))
+			return false;
+		*at = hi;
+	}
+	return true;
+}
+
+static bool take_gap(struct pass *p, uintptr_t *at, uintptr_t end)
+{
+	if (*at >= end)
+		return true;
+	if (!wt_sink_add(p->sink, *at, end, WTRACK_RUN_LOST))
+		return false;
+	wt_count(&p->t->count.lost, 1);
+	*at = end;
+	return true;
+}
+
+/*
+ * Walks the writable mappings only, of which there are as many as there are
+ * dirty runs; all of them if there is a gap somewhere.
+ */
+static void walk(struct pass *p, uintptr_t *at, bool gaps, uint64_t before)
+{
+	uintptr_t end = p->s->end;
+	struct wt_vma_walk w;
+
+	wt_vma_walk_init(&w, *at, !gaps);
+	while (*at < end) {
+		struct wt_vma v;
+		bool more = wt_vma_walk_next(&w, &v) > 0 && v.start < end;
+		uintptr_t lo = more ? v.start : end;
+		uintptr_t hi = more && v.end < end ? v.end : end;
+
+		lo = lo < *at ? *at : lo;
+		if (!(gaps ? take_gap(p, at, lo) : take_dirty(p, at, lo)))
+			return;
+		if (more && (v.prot & PROT_WRITE) &&
+		    (p->s->attr & PROT_WRITE)) {
+			if (!take_writable(p, at, hi, before))
+				return;
+		} else if (!take_dirty(p, at, hi)) {
+			return;
+		}
+	}
+}
+
+void wt_mprotect_collect(struct wtrack *t, const struct wt_span *s,
+			 uintptr_t *at, struct wt_sink *sink, bool clear)
+{
+	struct pass p = { t, s, sink, clear, 0, 0 };
+	uint64_t before =
+		__atomic_load_n(&wt_inflight.clears, __ATOMIC_SEQ_CST);
+	uintptr_t from = *at;
+
+	/* High half: clearings ended.  Low half: clearings under way. */
+	if (clear)
+		__atomic_fetch_add(&wt_inflight.clears, 1, __ATOMIC_SEQ_CST);
+	walk(&p, at, wt_vma_mapped(*at, s->end) != 0, before);
+	arm_taken(&p);
+	if (clear) {
+		for (; from < *at; from = wt_dirty_chunk_end(from))
+			wt_dirty_set_degraded(from, false);
+		__atomic_fetch_add(&wt_inflight.clears, (1ull << 32) - 1,
+				   __ATOMIC_SEQ_CST);
+	}
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* mprotect_fault.c: a write fault makes its page writable, and dirty. */
+#include "dirtymap.h"
+#include "mprotect.h"
+#include "sys.h"
+
+struct wt_inflight wt_inflight;
+
+/* A fault at the limit of mappings un-protects at most so many neighbours. */
+#define WIDEN_PAGES 512
+
+int wt_mprotect_set(uintptr_t start, uintptr_t end, uint64_t attr, bool write)
+{
+	int prot = (int)(attr & WT_PROT_MASK);
+
+	return wt_sys_mprotect(start, end - start,
+			       write ? prot : prot & ~PROT_WRITE);
+}
+
+static uint64_t *announce(uintptr_t page)
+{
+	for (size_t i = 0; i < WT_ANNOUNCED; i++) {
+		uintptr_t none = 0;
+
+		if (__atomic_compare_exchange_n(&wt_inflight.page[i], &none,
+						page, false, __ATOMIC_SEQ_CST,
+						__ATOMIC_RELAXED))
+			return (uint64_t *)&wt_inflight.page[i];
+	}
+	__atomic_fetch_add(&wt_inflight.others, 1, __ATOMIC_SEQ_CST);
+	return &wt_inflight.others;
+}
+
+static void withdraw_announcement(uint64_t *slot)
+{
+	if (slot == &wt_inflight.others)
+		__atomic_fetch_sub(slot, 1, __ATOMIC_SEQ_CST);
+	else
+		__atomic_store_n(slot, 0, __ATOMIC_SEQ_CST);
+}
+
+static int unprotect(const struct wt_span *s, uintptr_t start, uintptr_t end)
+{
+	int rc;
+
+	wt_dirty_set(start, end);
+	rc = wt_mprotect_set(start, end, s->attr, true);
+	wt_dirty_set(start, end);
+	return rc;
+}
+
+/*
+ * [K-map-limit] At vm.max_map_count no mapping can be split.  Moving the border
+ * to the nearest writable neighbour needs no split; joining two neighbours
+ * even frees a mapping; the whole range has (nearly) no inner borders.
+ */
+static int widen(struct wtrack *t, const struct wt_span *s, uintptr_t page,
+		 uintptr_t end)
+{
+	size_t most = WIDEN_PAGES * wt_page_size();
+	uintptr_t left = wt_dirty_before(s->start, page), right, ignored;
+	int rc = -1;
+
+	if (!wt_dirty_next(end, s->end, &right, &ignored))
+		right = s->end;
+	wt_dirty_set_degraded(page, true);
+	__atomic_fetch_add(&wt_inflight.others, 1, __ATOMIC_SEQ_CST);
+	wt_count(&t->count.widened, 1);
+	if (left > s->start && page - left <= most &&
+	    (right == s->end || page - left <= right - end))
+		rc = unprotect(s, left, end);
+	if (rc && right < s->end && right - end <= most)
+		rc = unprotect(s, page, right);
+	if (rc)
+		rc = unprotect(s, left, right);
+	if (rc) {
+		wt_count(&t->count.degraded, 1);
+		for (uintptr_t at = s->start; at < s->end;
+		     at = wt_dirty_chunk_end(at))
+			wt_dirty_set_degraded(at, true);
+		rc = unprotect(s, s->start, s->end);
+	}
+	__atomic_fetch_sub(&wt_inflight.others, 1, __ATOMIC_SEQ_CST);
+	return rc;
+}
+
+bool wt_mprotect_resolve(struct wtrack *t, const struct wt_span *s,
+			 uintptr_t addr)
+{
+	size_t grain = wt_range_grain(s->attr);
+	uintptr_t page = addr & ~(grain - 1);
+	uint64_t *slot;
+	int rc;
+
+	if (!(s->attr & PROT_WRITE))
+		return false;
+	slot = announce(page);
+	rc = unprotect(s, page, page + grain);
+	if (rc)
+		rc = widen(t, s, page, page + grain);
+	withdraw_announcement(slot);
+	wt_count(&t->count.faults, 1);
+	return rc == 0;
+}
+
+int wt_mprotect_mark(struct wtrack *t, const struct wt_span *s)
+{
+	int rc = 0;
+
+	__atomic_fetch_add(&wt_inflight.others, 1, __ATOMIC_SEQ_CST);
+	wt_dirty_set(s->start, s->end);
+	if (s->attr & PROT_WRITE)
+		rc = unprotect(s, s->start, s->end);
+	__atomic_fetch_sub(&wt_inflight.others, 1, __ATOMIC_SEQ_CST);
+	if (rc)
+		rc = widen(t, s, s->start, s->end);
+	return rc;
+}

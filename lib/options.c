@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* options.c: size-first structs in and out, and WTRACK_BACKEND. */
+#include "options.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KNOWN_CAPS                                                            \
+	(WTRACK_CAP_PRECISE | WTRACK_CAP_KERNEL_WRITES | WTRACK_CAP_DISCARD | \
+	 WTRACK_CAP_LOSS | WTRACK_CAP_NO_SIGNAL)
+
+static bool all_zero(const unsigned char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i])
+			return false;
+	return true;
+}
+
+static int take(const struct wtrack_options *opts, struct wtrack_options *out)
+{
+	size_t known = sizeof(*out), size = opts->size;
+
+	if (size < sizeof(opts->size))
+		return -EINVAL;
+	if (size > known &&
+	    !all_zero((const unsigned char *)opts + known, size - known))
+		return -E2BIG;
+	memcpy(out, opts, size < known ? size : known);
+	if (out->flags || (out->require & ~(uint64_t)KNOWN_CAPS))
+		return -EINVAL;
+	return 0;
+}
+
+int wt_options_read(const struct wtrack_options *opts,
+		    struct wtrack_options *out)
+{
+	const char *forced = secure_getenv("WTRACK_BACKEND");
+	int rc = 0;
+
+	memset(out, 0, sizeof(*out));
+	if (opts)
+		rc = take(opts, out);
+	if (forced && *forced)
+		out->backend = forced;
+	return rc;
+}
+
+int wt_struct_give(void *to, const void *from)
+{
+	size_t room, have;
+
+	memcpy(&room, to, sizeof(room));
+	memcpy(&have, from, sizeof(have));
+	if (room <= sizeof(room))
+		return -EINVAL;
+	memset((char *)to + sizeof(room), 0, room - sizeof(room));
+	memcpy((char *)to + sizeof(room), (const char *)from + sizeof(have),
+	       (room < have ? room : have) - sizeof(room));
+	return 0;
+}

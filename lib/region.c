@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * region.c: looks up watched ranges, in a table that may change meanwhile.
+ *
+ * Two levels: a root of sorted leaves of sorted ranges.  A reader never waits:
+ * it starts again if, and only if, a writer has finished a change meanwhile.
+ */
+#include "region_nodes.h"
+
+static struct wt_range load_range(const struct wt_range *r)
+{
+	struct wt_range copy = { LOAD(r->start), LOAD(r->end), LOAD(r->attr),
+				 LOAD(r->fresh) };
+
+	return copy;
+}
+
+static size_t leaf_index(const struct wt_leaf *leaf, size_t n, uintptr_t addr)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (LOAD(leaf->at[mid].end) <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/*
+ * Finds the first range that ends after `addr`.  Returns its leaf and sets
+ * `*index` and `*n`; NULL if there is none, or if the table moved meanwhile
+ * (the caller checks the version).
+ */
+static const struct wt_leaf *seek(const struct wt_table *t, uintptr_t addr,
+				  size_t *index, size_t *n)
+{
+	const struct wt_root *root = LOAD(t->root);
+	size_t leaves = LOAD(root->n), i;
+
+	if (!leaves || leaves > LOAD(root->cap))
+		return NULL;
+	for (i = wt_root_index(root, leaves, addr); i < leaves; i++) {
+		const struct wt_leaf *leaf = LOAD(root->at[i].leaf);
+
+		*n = leaf ? LOAD(leaf->n) : 0;
+		if (!*n || *n > WT_LEAF_RANGES)
+			return NULL;
+		*index = leaf_index(leaf, *n, addr);
+		if (*index < *n)
+			return leaf;
+	}
+	return NULL;
+}
+
+size_t wt_table_peek(const struct wt_table *t, uintptr_t addr,
+		     struct wt_range out[WT_LEAF_RANGES])
+{
+	uint64_t version;
+	size_t count;
+
+	do {
+		size_t i = 0, n = 0;
+		const struct wt_leaf *leaf;
+
+		version = LOAD(t->version);
+		leaf = seek(t, addr, &i, &n);
+		for (count = 0; leaf && i < n; i++)
+			out[count++] = load_range(&leaf->at[i]);
+	} while (LOAD(t->version) != version);
+	return count;
+}
+
+bool wt_table_find(const struct wt_table *t, uintptr_t addr,
+		   struct wt_range *out)
+{
+	uint64_t version;
+	bool found;
+
+	do {
+		size_t i = 0, n = 0;
+		const struct wt_leaf *leaf;
+
+		version = LOAD(t->version);
+		leaf = seek(t, addr, &i, &n);
+		if (leaf)
+			*out = load_range(&leaf->at[i]);
+		found = leaf && out->start <= addr && addr < out->end;
+	} while (LOAD(t->version) != version);
+	return found;
+}
+
+bool wt_table_covers(const struct wt_table *t, uintptr_t start, uintptr_t end)
+{
+	struct wt_range r[WT_LEAF_RANGES];
+
+	while (start < end) {
+		size_t n = wt_table_peek(t, start, r);
+
+		for (size_t i = 0; i < n && start < end; i++) {
+			if (r[i].start > start)
+				return false;
+			start = r[i].end;
+		}
+		if (!n)
+			return false;
+	}
+	return true;
+}
+
+bool wt_table_overlaps(const struct wt_table *t, uintptr_t start, uintptr_t end)
+{
+	struct wt_range r[WT_LEAF_RANGES];
+
+	return wt_table_peek(t, start, r) && r[0].start < end;
+}

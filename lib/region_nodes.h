@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * region_nodes.h: the nodes of a table, for its readers and its writers only.
+ *
+ * Ordering, with R a reader and W a writer:
+ *  a) W stores the new root before it moves the version (release); pairs with
+ *     R's acquire load of the version: a reader of the new version never sees
+ *     the old root.
+ *  b) W moves the version before it overwrites old nodes (acq_rel); pairs with
+ *     R's acquire loads of node fields: a reader that sees an overwritten field
+ *     then sees the version moved, and starts again.
+ */
+#ifndef WT_REGION_NODES_H
+#define WT_REGION_NODES_H
+
+#include "region.h"
+
+struct wt_leaf {
+	uint64_t n;    /* a stale reader checks it against WT_LEAF_RANGES */
+	uint64_t link; /* the pool's */
+	struct wt_range at[WT_LEAF_RANGES];
+};
+
+/* Every field of a node is read while it may be overwritten. */
+#define LOAD(x)     __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
+#define STORE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELEASE)
+
+/* The last leaf that starts at or before `addr`, or the first. */
+static inline size_t wt_root_index(const struct wt_root *root, size_t n,
+				   uintptr_t addr)
+{
+	size_t lo = 0, hi = n;
+
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (LOAD(root->at[mid].start) <= addr)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * selftest.c: backends are chosen by what they do, not by version.
+ *
+ * The test goes through the door and the tables like any user: a handle is
+ * opened on scratch memory, which is written in the ways that matter.  Losing
+ * or inventing a store fails it; lacking an extra only drops a capability.
+ */
+#include "selftest.h"
+#include "engine.h"
+#include "mem.h"
+#include "sys.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+static struct {
+	const struct wt_backend *be;
+	struct wt_trial trial;
+} trials[] = {
+	{ &wt_backend_scan, { false, 0, 0 } },
+	{ &wt_backend_mprotect, { false, 0, 0 } },
+	{ &wt_backend_all, { false, 0, 0 } },
+};
+
+#define N_TRIALS (sizeof(trials) / sizeof(trials[0]))
+
+/* Room for an aligned block that one page table covers, empty. */
+#define BLOCK   ((size_t)2 << 20)
+#define SCRATCH (2 * BLOCK)
+
+struct scene {
+	struct wtrack *t;
+	volatile char *mem; /* pages that are there, watched */
+	size_t page;
+	uint64_t caps;
+};
+
+static volatile char *page_at(const struct scene *s, size_t i)
+{
+	return s->mem + i * s->page;
+}
+
+/* Whether exactly page `i` is dirty; none if `i` is negative. */
+static bool dirty_is(const struct scene *s, int i, unsigned flags)
+{
+	struct wtrack_run run[2];
+	struct wt_sink sink = { run, 0, 2 };
+	uintptr_t at = (uintptr_t)s->mem;
+
+	wt_collect(s->t, &at, at + 8 * s->page, &sink, flags);
+	if (i < 0)
+		return sink.n == 0;
+	return sink.n == 1 &&
+	       run[0].start == (uintptr_t)page_at(s, (size_t)i) &&
+	       run[0].end == run[0].start + s->page;
+}
+
+/* A store is seen, looking changes nothing, clearing clears, and again. */
+static bool sees_stores(const struct scene *s)
+{
+	bool ok = dirty_is(s, -1, WTRACK_GET);
+
+	*page_at(s, 1) = 1;
+	ok = ok && dirty_is(s, 1, WTRACK_GET) && dirty_is(s, 1, WTRACK_GET);
+	ok = ok && dirty_is(s, 1, WTRACK_GET | WTRACK_CLEAR);
+	ok = ok && dirty_is(s, -1, WTRACK_GET);
+	*page_at(s, 1) = 2;
+	return ok && dirty_is(s, 1, WTRACK_GET | WTRACK_CLEAR);
+}
+
+/* Memory that was never there when it was armed (pages 4 to 7). */
+static bool sees_first_touch(const struct scene *s)
+{
+	volatile char unused = *page_at(s, 5);
+
+	(void)unused;
+	*page_at(s, 6) = 1;
+	return dirty_is(s, 6, WTRACK_GET | WTRACK_CLEAR);
+}
+
+/* read(2) into an armed page: it works and is seen, or it fails in full. */
+static bool sees_kernel_write(struct scene *s)
+{
+	int fds[2];
+	ssize_t n;
+	bool ok;
+
+	if (wt_sys_pipe(fds))
+		return true; /* no descriptors: no verdict, no capability */
+	n = wt_sys_write(fds[1], "x", 1);
+	if (n == 1)
+		n = wt_sys_read(fds[0], (void *)page_at(s, 2), 1);
+	wt_sys_close(fds[0]);
+	wt_sys_close(fds[1]);
+	ok = dirty_is(s, n == 1 ? 2 : -1, WTRACK_GET | WTRACK_CLEAR);
+	if (n == 1 && ok)
+		s->caps |= WTRACK_CAP_KERNEL_WRITES;
+	return ok || n != 1;
+}
+
+/*
+ * [K-none-pte] [K-pmd-hole] Discarded memory must read as written, a page of it
+ * or all that a page table covers: kernels before 6.12.103 differ.
+ */
+static void try_discard(struct scene *s, uintptr_t block)
+{
+	struct wtrack_run run[2];
+	struct wt_sink sink = { run, 0, 2 };
+	struct wt_span span = { block, block + BLOCK,
+				(uint64_t)wt_page_shift() << WT_SHIFT_BITS };
+	uintptr_t at = block;
+	bool ok;
+
+	wt_sys_madvise((uintptr_t)page_at(s, 3), s->page, MADV_DONTNEED);
+	ok = dirty_is(s, 3, WTRACK_GET | WTRACK_CLEAR);
+	/* The block is watched, un-armed and empty; ask the room itself. */
+	wt_be(s->t)->collect(s->t, &span, &at, &sink, false);
+	if (ok && sink.n == 1 && run[0].start == block &&
+	    run[0].end == block + BLOCK)
+		s->caps |= WTRACK_CAP_DISCARD;
+}
+
+static int play(const struct wt_backend *be, struct scene *s, uintptr_t block)
+{
+	uintptr_t mem = block + BLOCK;
+	int rc;
+
+	s->page = wt_page_size();
+	s->mem = (volatile char *)mem;
+	s->caps = be->caps &
+		  ~(uint64_t)(WTRACK_CAP_KERNEL_WRITES | WTRACK_CAP_DISCARD);
+	for (size_t i = 0; i < 4; i++)
+		*page_at(s, i) = 1;
+	rc = wt_watch_locked(s->t, mem, mem + 8 * s->page, 0);
+	if (!rc)
+		rc = wt_watch_locked(s->t, block, mem, WTRACK_WATCH_DIRTY);
+	if (rc)
+		return rc;
+	if (!sees_stores(s) || !sees_first_touch(s) || !sees_kernel_write(s))
+		return -EIO;
+	if (be->caps & WTRACK_CAP_DISCARD)
+		try_discard(s, block);
+	return 0;
+}
+
+/* The scratch: BLOCK aligned and empty, then the pages of the scene. */
+static int run_on_scratch(const struct wt_backend *be, struct scene *s)
+{
+	uint64_t account = 0;
+	uintptr_t block;
+	void *p;
+	int rc = wt_map(SCRATCH + BLOCK, &p, &account);
+
+	if (rc)
+		return rc;
+	block = ((uintptr_t)p + BLOCK - 1) & ~(uintptr_t)(BLOCK - 1);
+	/* Where huge pages are the rule, one store would make 512 pages dirty.
+	 */
+	wt_sys_madvise((uintptr_t)p, SCRATCH + BLOCK, MADV_NOHUGEPAGE);
+	rc = play(be, s, block);
+	wt_close_locked(s->t);
+	wt_unmap(p, SCRATCH + BLOCK, &account);
+	return rc;
+}
+
+static int try_backend(const struct wt_backend *be, uint64_t *caps)
+{
+	struct scene s = { 0 };
+	sigset_t segv, saved;
+	int rc = wt_open_locked(be, be->caps, &s.t);
+
+	*caps = be->caps;
+	if (rc)
+		return rc;
+	if (be == &wt_backend_all) {
+		wt_close_locked(s.t);
+		return 0;
+	}
+	/* A blocked SIGSEGV would turn the first tracked store into death. */
+	sigemptyset(&segv);
+	sigaddset(&segv, SIGSEGV);
+	pthread_sigmask(SIG_UNBLOCK, &segv, &saved);
+	rc = run_on_scratch(be, &s);
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	*caps = s.caps;
+	return rc;
+}
+
+const struct wt_trial *wt_trial_of(const struct wt_backend *be)
+{
+	for (size_t i = 0; i < N_TRIALS; i++) {
+		struct wt_trial *trial = &trials[i].trial;
+
+		if (trials[i].be != be)
+			continue;
+		if (!trial->tried) {
+			trial->result = try_backend(be, &trial->caps);
+			__atomic_store_n(&trial->tried, true, __ATOMIC_RELEASE);
+		}
+		return trial;
+	}
+	return NULL;
+}
+
+struct wt_trial wt_trial_result(const struct wt_backend *be)
+{
+	struct wt_trial none = { false, 0, 0 };
+
+	for (size_t i = 0; i < N_TRIALS; i++)
+		if (trials[i].be == be &&
+		    __atomic_load_n(&trials[i].trial.tried, __ATOMIC_ACQUIRE))
+			return trials[i].trial;
+	return none;
+}

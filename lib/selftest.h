@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* selftest.h: whether a backend does here what the library relies on. */
+#ifndef WT_SELFTEST_H
+#define WT_SELFTEST_H
+
+#include "backend.h"
+
+/* Result of a backend's self-test, made once per process. */
+struct wt_trial {
+	bool tried;
+	int result;    /* 0 or a negative errno */
+	uint64_t caps; /* WTRACK_CAP_* that it has here */
+};
+
+/* Tries it if that was not done yet.  Engine's lock. */
+const struct wt_trial *wt_trial_of(const struct wt_backend *be);
+
+/* The result if it was tried, else one with `tried` false.  No lock. */
+struct wt_trial wt_trial_result(const struct wt_backend *be);
+
+#endif

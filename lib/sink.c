@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* sink.c: the merging of dirty stretches into runs. */
+#include "sink.h"
+#include "uapi.h"
+
+_Static_assert(sizeof(struct wtrack_run) == sizeof(struct wt_page_region),
+	       "the kernel stores runs into the caller's array");
+_Static_assert(offsetof(struct wtrack_run, end) ==
+		       offsetof(struct wt_page_region, end),
+	       "same order of fields");
+_Static_assert(WTRACK_RUN_WRITTEN == WT_PAGE_IS_WRITTEN,
+	       "a category is a run's flags");
+
+static bool extends(const struct wtrack_run *last, uintptr_t start,
+		    uint64_t flags)
+{
+	return last->end == start && last->flags == flags;
+}
+
+bool wt_sink_add(struct wt_sink *s, uintptr_t start, uintptr_t end,
+		 uint64_t flags)
+{
+	if (start == end)
+		return true;
+	if (s->n && extends(&s->runs[s->n - 1], start, flags)) {
+		s->runs[s->n - 1].end = end;
+		return true;
+	}
+	if (s->n == s->cap)
+		return false;
+	s->runs[s->n].start = start;
+	s->runs[s->n].end = end;
+	s->runs[s->n].flags = flags;
+	s->n++;
+	return true;
+}
+
+struct wtrack_run *wt_sink_tail(const struct wt_sink *s, size_t *room)
+{
+	*room = s->cap - s->n;
+	return s->runs + s->n;
+}
+
+void wt_sink_commit(struct wt_sink *s, size_t count)
+{
+	struct wtrack_run *r = s->runs;
+	size_t from = s->n, end = s->n + count, to;
+
+	/* Usually nothing touches: find the first that does, moving nothing. */
+	to = from ? from : from + (count > 0);
+	while (to < end && !extends(&r[to - 1], r[to].start, r[to].flags))
+		to++;
+	for (from = to; from < end; from++) {
+		if (extends(&r[to - 1], r[from].start, r[from].flags))
+			r[to - 1].end = r[from].end;
+		else
+			r[to++] = r[from];
+	}
+	s->n = to;
+}
+
+void wt_sink_flag_blocks(struct wt_sink *s, size_t from, size_t block)
+{
+	for (size_t i = from; i < s->n; i++) {
+		uintptr_t up = (s->runs[i].start + block - 1) & ~(block - 1);
+
+		if (up + block <= s->runs[i].end)
+			s->runs[i].flags |= WTRACK_RUN_COARSE;
+	}
+}

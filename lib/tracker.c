@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* tracker.c: opens and closes handles; the one place that ranks backends. */
+#include "dirtymap.h"
+#include "engine.h"
+#include "fault.h"
+#include "fork.h"
+#include "mem.h"
+#include "options.h"
+#include "selftest.h"
+#include "sys.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <urcu/urcu-bp.h>
+
+#define WT_API __attribute__((visibility("default")))
+
+/* Best first.  `all` works anywhere, so that open always finds something. */
+static const struct wt_backend *const ranking[] = {
+	&wt_backend_scan,
+	&wt_backend_mprotect,
+	&wt_backend_all,
+};
+
+#define N_RANKING (sizeof(ranking) / sizeof(ranking[0]))
+
+static bool name_known(const char *name)
+{
+	for (size_t i = 0; i < N_RANKING; i++)
+		if (!strcmp(ranking[i]->name, name))
+			return true;
+	return false;
+}
+
+int wt_open_locked(const struct wt_backend *be, uint64_t caps,
+		   struct wtrack **out)
+{
+	uint64_t memory = 0;
+	struct wtrack *t;
+	void *p;
+	int rc = wt_backend_use(be);
+
+	if (rc)
+		return rc;
+	rc = wt_map(sizeof(*t), &p, &memory);
+	if (rc)
+		goto release;
+	t = p;
+	t->be = be;
+	t->caps = caps;
+	t->memory = memory;
+	rc = wt_table_init(&t->table, &t->memory);
+	if (rc)
+		goto unmap;
+	wt_add_handle(t);
+	*out = t;
+	return 0;
+unmap:
+	wt_unmap(t, sizeof(*t), &memory);
+release:
+	wt_backend_release(be);
+	return rc;
+}
+
+static int open_best(const struct wtrack_options *o, struct wtrack **out)
+{
+	for (size_t i = 0; i < N_RANKING; i++) {
+		const struct wt_backend *be = ranking[i];
+		const struct wt_trial *trial;
+
+		if (o->backend && strcmp(o->backend, be->name))
+			continue;
+		trial = wt_trial_of(be);
+		if (!trial->result && !(o->require & ~trial->caps))
+			return wt_open_locked(be, trial->caps, out);
+	}
+	return -EOPNOTSUPP;
+}
+
+WT_API int wtrack_open(const struct wtrack_options *opts, struct wtrack **out)
+{
+	struct wtrack_options o;
+	sigset_t saved;
+	int rc;
+
+	if (!out)
+		return -EINVAL;
+	rc = wt_options_read(opts, &o);
+	if (!rc && o.backend && !name_known(o.backend))
+		rc = -EINVAL;
+	if (rc)
+		return rc;
+	wt_fork_check();
+	wt_lock(&saved);
+	rc = wt_fork_init();
+	if (!rc)
+		rc = open_best(&o, out);
+	wt_unlock(&saved);
+	return rc;
+}
+
+/* Un-protecting can fail only at the limit of mappings; then once more. */
+static void unwatch_all(struct wtrack *t)
+{
+	struct wt_range r[WT_LEAF_RANGES];
+	uintptr_t at = 0;
+	size_t n;
+
+	while ((n = wt_table_peek(&t->table, at, r))) {
+		for (size_t i = 0; i < n; i++) {
+			wt_unwatch_locked(t, r[i].start, r[i].end);
+			at = r[i].end;
+		}
+	}
+}
+
+void wt_close_locked(struct wtrack *t)
+{
+	const struct wt_backend *be = wt_be(t);
+	uint64_t memory = sizeof(*t);
+
+	unwatch_all(t);
+	wt_remove_handle(t);
+	/* Handlers that found the handle in the list are done after this. */
+	urcu_bp_synchronize_rcu();
+	wt_backend_release(be);
+	wt_table_destroy(&t->table);
+	wt_unmap(t, sizeof(*t), &memory);
+}
+
+WT_API void wtrack_close(struct wtrack *t)
+{
+	sigset_t saved;
+
+	if (!t)
+		return;
+	wt_fork_check();
+	wt_lock(&saved);
+	wt_close_locked(t);
+	wt_unlock(&saved);
+}
+
+WT_API int wtrack_info(struct wtrack *t, struct wtrack_info *info)
+{
+	struct wt_trial scan = wt_trial_result(&wt_backend_scan);
+	struct wt_trial mprotect = wt_trial_result(&wt_backend_mprotect);
+	const struct wt_doors *doors = wt_scan_doors();
+	struct wtrack_info i;
+
+	if (!t || !info)
+		return -EINVAL;
+	wt_fork_check();
+	memset(&i, 0, sizeof(i));
+	i.size = sizeof(i);
+	i.backend = wt_be(t)->name;
+	i.caps = t->caps;
+	i.page_size = wt_page_size();
+	i.epoch = __atomic_load_n(&t->epoch, __ATOMIC_RELAXED);
+	i.door_device = doors->device;
+	i.door_syscall = doors->syscall;
+	i.door_user = doors->user;
+	i.door_pagemap = doors->pagemap;
+	i.door_selftest = scan.tried ? scan.result : WTRACK_NOT_TRIED;
+	i.door_signal = mprotect.tried ? mprotect.result : WTRACK_NOT_TRIED;
+	return wt_struct_give(info, &i);
+}
+
+static uint64_t get(const uint64_t *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+WT_API int wtrack_stats(struct wtrack *t, struct wtrack_stats *stats)
+{
+	struct wtrack_stats s;
+
+	if (!t || !stats)
+		return -EINVAL;
+	memset(&s, 0, sizeof(s));
+	s.size = sizeof(s);
+	s.collections = get(&t->count.collections);
+	s.runs = get(&t->count.runs);
+	s.pages = get(&t->count.pages);
+	s.kernel_calls = get(&t->count.kernel_calls);
+	s.faults = get(&t->count.faults);
+	s.faults_passed = wt_fault_passed();
+	s.widened = get(&t->count.widened);
+	s.degraded = get(&t->count.degraded);
+	s.lost = get(&t->count.lost);
+	s.ranges = get(&t->table.ranges);
+	s.watched_bytes = get(&t->table.bytes);
+	s.memory_bytes = get(&t->memory);
+	/* The bitmap is shared by all handles; each shows all of it. */
+	if (wt_be(t)->signals)
+		s.memory_bytes += wt_dirty_bytes();
+	return wt_struct_give(stats, &s);
+}

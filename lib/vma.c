@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* vma.c: walks over the mappings of this process. */
+#include "vma.h"
+#include "sys.h"
+#include "uapi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* One descriptor for the process; it belongs to the mm that opened it. */
+static struct wt_fd maps = WT_FD_NONE;
+
+int wt_vma_open(void)
+{
+	int fd;
+
+	wt_vma_close();
+	fd = wt_sys_open("/proc/self/maps", O_RDONLY);
+	if (fd < 0)
+		return fd;
+	wt_fd_keep(&maps, fd);
+	return 0;
+}
+
+void wt_vma_close(void)
+{
+	wt_fd_close(&maps);
+}
+
+void wt_vma_walk_init(struct wt_vma_walk *w, uintptr_t addr, bool writable)
+{
+	w->at = addr;
+	w->writable = writable;
+	w->text = false;
+	w->offset = 0;
+	w->have = 0;
+	w->used = 0;
+}
+
+static int query(struct wt_vma_walk *w, struct wt_vma *out)
+{
+	struct wt_procmap_query q;
+	int rc;
+
+	memset(&q, 0, sizeof(q));
+	q.size = sizeof(q);
+	q.query_addr = w->at;
+	q.query_flags = WT_PROCMAP_OR_NEXT;
+	if (w->writable)
+		q.query_flags |= WT_PROCMAP_WRITABLE;
+	rc = wt_sys_ioctl(__atomic_load_n(&maps.fd, __ATOMIC_ACQUIRE),
+			  WT_PROCMAP_QUERY, &q);
+	if (rc == -ENOENT)
+		return 0;
+	if (rc < 0)
+		return rc;
+	out->start = q.vma_start;
+	out->end = q.vma_end;
+	out->prot = (q.vma_flags & WT_PROCMAP_READABLE ? PROT_READ : 0) |
+		    (q.vma_flags & WT_PROCMAP_WRITABLE ? PROT_WRITE : 0) |
+		    (q.vma_flags & WT_PROCMAP_EXECUTABLE ? PROT_EXEC : 0);
+	out->file = q.inode || (q.vma_flags & WT_PROCMAP_SHARED);
+	out->page_size = q.vma_page_size;
+	w->at = out->end;
+	return 1;
+}
+
+/* 1 and the next byte of the text, 0 at its end, or a negative errno. */
+static int next_byte(struct wt_vma_walk *w, char *c)
+{
+	if (w->used == w->have) {
+		ssize_t n = wt_sys_pread(
+			__atomic_load_n(&maps.fd, __ATOMIC_ACQUIRE), w->buf,
+			sizeof(w->buf), w->offset);
+
+		if (n <= 0)
+			return (int)n;
+		w->offset += n;
+		w->have = (size_t)n;
+		w->used = 0;
+	}
+	*c = w->buf[w->used++];
+	return 1;
+}
+
+static int next_hex(struct wt_vma_walk *w, uintptr_t *out)
+{
+	char c = 0;
+	int rc;
+
+	for (*out = 0; (rc = next_byte(w, &c)) > 0; *out = *out * 16) {
+		if (c >= '0' && c <= '9')
+			*out += (uintptr_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			*out += (uintptr_t)(c - 'a' + 10);
+		else
+			break;
+	}
+	*out /= 16;
+	return rc;
+}
+
+/* One line: "start-end rwxp offset major:minor inode name". */
+static int parse_line(struct wt_vma_walk *w, struct wt_vma *out)
+{
+	char perm[4] = { 0 }, c = 0;
+	uintptr_t ignored, inode = 0;
+	int rc = next_hex(w, &out->start);
+
+	if (rc > 0)
+		rc = next_hex(w, &out->end);
+	for (int i = 0; rc > 0 && i < 4; i++)
+		rc = next_byte(w, &perm[i]);
+	if (rc > 0)
+		rc = next_byte(w, &c);
+	for (int i = 0; rc > 0 && i < 3; i++)
+		rc = next_hex(w, &ignored);
+	if (rc > 0)
+		rc = next_hex(w, &inode);
+	while (rc > 0 && c != '\n')
+		rc = next_byte(w, &c);
+	out->prot = (perm[0] == 'r' ? PROT_READ : 0) |
+		    (perm[1] == 'w' ? PROT_WRITE : 0) |
+		    (perm[2] == 'x' ? PROT_EXEC : 0);
+	out->file = inode || perm[3] == 's';
+	out->page_size = 0;
+	return rc;
+}
+
+int wt_vma_walk_next(struct wt_vma_walk *w, struct wt_vma *out)
+{
+	int rc;
+
+	if (!w->text) {
+		rc = query(w, out);
+		/* ENOTTY: no such call; the rest: forbidden by a filter. */
+		if (rc >= 0 || rc == -EBADF)
+			return rc;
+		w->text = true;
+	}
+	while ((rc = parse_line(w, out)) > 0) {
+		if (out->end <= w->at)
+			continue;
+		w->at = out->end;
+		if (!w->writable || (out->prot & PROT_WRITE))
+			return 1;
+	}
+	return rc;
+}
+
+/*
+ * [K-msync-gap] msync(MS_ASYNC) only walks the mappings, and fails with
+ * ENOMEM at the first gap.  PAGEMAP_SCAN passes over gaps in silence.
+ */
+int wt_vma_mapped(uintptr_t start, uintptr_t end)
+{
+	return wt_sys_msync_async(start, end - start);
+}

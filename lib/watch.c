@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch.c: ranges come and go; pages are marked, prepared and asked about.
+ *
+ * A range in transition is announced (wt_set_moving) before the kernel is told
+ * and after the table: collectors pass over it, faults in it are retried.  So
+ * neither sees a range that the table and the kernel disagree about.
+ */
+#include "engine.h"
+#include "fork.h"
+#include "options.h"
+#include "sys.h"
+#include "vma.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <urcu/urcu-bp.h>
+
+#define WT_API __attribute__((visibility("default")))
+
+/* Huge pages whose size the kernel's text does not say are taken for this. */
+#define USUAL_HUGE_SHIFT 21
+
+/* ---- the mappings of a range, as stretches of equal attributes ---- */
+
+static uint64_t attr_of(const struct wt_backend *be, const struct wt_vma *v,
+			uintptr_t start)
+{
+	uint64_t attr = v->prot | (v->file ? WT_FILE : 0);
+	unsigned shift = wt_page_shift();
+
+	if (v->page_size > wt_page_size())
+		shift = (unsigned)__builtin_ctzl(v->page_size);
+	else if (!v->page_size && be->huge_at &&
+		 !(start & (((uintptr_t)1 << USUAL_HUGE_SHIFT) - 1)) &&
+		 be->huge_at(start))
+		shift = USUAL_HUGE_SHIFT;
+	if (shift != wt_page_shift())
+		attr |= WT_HUGETLB;
+	attr |= (uint64_t)shift << WT_SHIFT_BITS;
+	return attr & be->attr_mask;
+}
+
+/*
+ * Moves `s` to the next stretch behind it, up to `end`; `w` and `v` hold the
+ * walk.  Where the list of mappings cannot be read, all counts as ordinary
+ * memory.  False at the end.
+ */
+static bool next_stretch(const struct wt_backend *be, struct wt_vma_walk *w,
+			 struct wt_vma *v, struct wt_span *s, uintptr_t end)
+{
+	const struct wt_vma plain = { s->end, end, PROT_READ | PROT_WRITE,
+				      false, wt_page_size() };
+
+	s->start = s->end;
+	if (s->start >= end)
+		return false;
+	if (v->end <= s->start && wt_vma_walk_next(w, v) <= 0)
+		*v = plain;
+	s->attr = attr_of(be, v, s->start);
+	s->end = v->end < end ? v->end : end;
+	while (s->end < end) {
+		if (wt_vma_walk_next(w, v) <= 0)
+			*v = plain;
+		if (v->start > s->end || attr_of(be, v, s->end) != s->attr)
+			break;
+		s->end = v->end < end ? v->end : end;
+	}
+	return true;
+}
+
+static bool aligned(const struct wt_span *s)
+{
+	return !((s->start | s->end) & (wt_range_grain(s->attr) - 1));
+}
+
+/* ---- watch ---- */
+
+static int enroll(struct wtrack *t, const struct wt_span *s, unsigned flags)
+{
+	bool dirty = flags & WTRACK_WATCH_DIRTY;
+	struct wt_range r = { s->start, s->end, s->attr, NULL };
+	int rc;
+
+	if (!aligned(s))
+		return -EINVAL;
+	/* One insertion, and the removal that would undo it. */
+	rc = wt_table_reserve(&t->table, 1);
+	if (!rc)
+		rc = wt_be(t)->enroll(t, s, dirty);
+	if (!rc)
+		wt_table_insert(&t->table, &r, dirty ? r.start : WT_NOT_FRESH);
+	return rc;
+}
+
+/* Withdraws the parts of [start, end) that the table knows, in order. */
+static int withdraw(struct wtrack *t, uintptr_t start, uintptr_t end,
+		    uintptr_t *done)
+{
+	struct wt_range r[WT_LEAF_RANGES];
+	int rc = 0;
+	size_t n;
+
+	for (*done = start; *done < end;) {
+		n = wt_table_peek(&t->table, *done, r);
+		for (size_t i = 0; i < n && *done < end; i++) {
+			struct wt_span s = { r[i].start > start ? r[i].start
+								: start,
+					     r[i].end < end ? r[i].end : end,
+					     r[i].attr };
+
+			if (s.start >= end)
+				return 0;
+			rc = aligned(&s) ? wt_be(t)->withdraw(t, &s) : -EINVAL;
+			if (rc)
+				return rc;
+			*done = s.end;
+		}
+		if (!n)
+			return 0;
+	}
+	return 0;
+}
+
+int wt_watch_locked(struct wtrack *t, uintptr_t start, uintptr_t end,
+		    unsigned flags)
+{
+	const struct wt_backend *be = wt_be(t);
+	struct wt_span s = { start, start, 0 };
+	struct wt_vma_walk w;
+	struct wt_vma v = { 0, 0, 0, false, 0 };
+	struct wtrack *other;
+	uintptr_t done;
+	int rc;
+
+	if (wt_table_overlaps(&t->table, start, end))
+		return -EEXIST;
+	for (other = wt_first_handle(); other; other = wt_next_handle(other))
+		if (wt_table_overlaps(&other->table, start, end))
+			return -EBUSY;
+	rc = wt_vma_mapped(start, end);
+	if (rc)
+		return rc;
+	wt_set_moving(start, end);
+	wt_vma_walk_init(&w, start, false);
+	while (!rc && next_stretch(be, &w, &v, &s, end))
+		rc = enroll(t, &s, flags);
+	if (rc && s.start > start) {
+		withdraw(t, start, s.start, &done);
+		wt_table_remove(&t->table, start, s.start);
+	}
+	wt_set_moving(0, 0);
+	return rc;
+}
+
+static int check_range(const struct wtrack *t, const void *addr, size_t len,
+		       uintptr_t *start, uintptr_t *end)
+{
+	*start = (uintptr_t)addr;
+	*end = *start + len;
+	if (!t || !len || *end < *start)
+		return -EINVAL;
+	return 0;
+}
+
+static int check_pages(const struct wtrack *t, const void *addr, size_t len,
+		       uintptr_t *start, uintptr_t *end)
+{
+	int rc = check_range(t, addr, len, start, end);
+
+	if (!rc && ((*start | len) & (wt_page_size() - 1)))
+		rc = -EINVAL;
+	return rc;
+}
+
+WT_API int wtrack_watch(struct wtrack *t, void *addr, size_t len,
+			unsigned flags)
+{
+	uintptr_t start, end;
+	sigset_t saved;
+	int rc = check_pages(t, addr, len, &start, &end);
+
+	if (rc || (flags & ~WTRACK_WATCH_DIRTY))
+		return -EINVAL;
+	wt_fork_check();
+	wt_lock(&saved);
+	rc = wt_watch_locked(t, start, end, flags);
+	wt_unlock(&saved);
+	return rc;
+}
+
+/* ---- unwatch ---- */
+
+/* Undoes a withdrawal that stopped at `done`: all of it is dirty then. */
+static void enroll_again(struct wtrack *t, uintptr_t start, uintptr_t done)
+{
+	struct wt_range r;
+
+	while (start < done && wt_table_find(&t->table, start, &r)) {
+		struct wt_span s = { start, r.end < done ? r.end : done,
+				     r.attr };
+
+		wt_be(t)->enroll(t, &s, true);
+		start = s.end;
+	}
+}
+
+int wt_unwatch_locked(struct wtrack *t, uintptr_t start, uintptr_t end)
+{
+	uintptr_t done;
+	int rc;
+
+	if (!wt_table_covers(&t->table, start, end))
+		return -ENOENT;
+	rc = wt_table_reserve(&t->table, 0);
+	if (rc)
+		return rc;
+	wt_set_moving(start, end);
+	/* Collections that did not see this transition end before it goes on.
+	 */
+	urcu_bp_synchronize_rcu();
+	rc = withdraw(t, start, end, &done);
+	if (rc)
+		enroll_again(t, start, done);
+	else
+		wt_table_remove(&t->table, start, end);
+	wt_set_moving(0, 0);
+	t->lossy = 0;
+	/* Handlers that found the range in the table are done with it. */
+	if (wt_be(t)->signals)
+		urcu_bp_synchronize_rcu();
+	return rc;
+}
+
+WT_API int wtrack_unwatch(struct wtrack *t, void *addr, size_t len)
+{
+	uintptr_t start, end;
+	sigset_t saved;
+	int rc = check_pages(t, addr, len, &start, &end);
+
+	if (rc)
+		return rc;
+	wt_fork_check();
+	wt_lock(&saved);
+	rc = wt_unwatch_locked(t, start, end);
+	wt_unlock(&saved);
+	return rc;
+}
+
+/* ---- mark, prepare_write, query ---- */
+
+/* Marks what is watched of [start, end), whole grains. */
+static int mark_watched(struct wtrack *t, uintptr_t start, uintptr_t end)
+{
+	struct wt_range r[WT_LEAF_RANGES];
+	size_t n;
+	int rc = 0;
+
+	while (!rc && start < end && (n = wt_table_peek(&t->table, start, r))) {
+		for (size_t i = 0; !rc && i < n && start < end; i++) {
+			uintptr_t grain = wt_range_grain(r[i].attr);
+			uintptr_t last = (end + grain - 1) & ~(grain - 1);
+			struct wt_span s = { start & ~(grain - 1),
+					     last < r[i].end ? last : r[i].end,
+					     r[i].attr };
+
+			if (s.start < r[i].start)
+				s.start = r[i].start;
+			if (s.start < s.end)
+				rc = wt_be(t)->mark(t, &s);
+			start = r[i].end;
+		}
+	}
+	return rc;
+}
+
+WT_API int wtrack_mark(struct wtrack *t, const void *addr, size_t len)
+{
+	uintptr_t start, end;
+	int rc = check_range(t, addr, len, &start, &end);
+
+	if (rc)
+		return rc;
+	wt_fork_check();
+	if (!wt_table_covers(&t->table, start, end))
+		return -ENOENT;
+	return mark_watched(t, start, end);
+}
+
+WT_API int wtrack_prepare_write(struct wtrack *t, void *addr, size_t len)
+{
+	uintptr_t start, end;
+	int rc = check_range(t, addr, len, &start, &end);
+
+	if (rc)
+		return rc;
+	wt_fork_check();
+	if (t->caps & WTRACK_CAP_KERNEL_WRITES)
+		return 0;
+	return mark_watched(t, start, end);
+}
+
+WT_API int wtrack_query(struct wtrack *t, const void *addr,
+			struct wtrack_range_info *info)
+{
+	uintptr_t at = (uintptr_t)addr;
+	struct wtrack_range_info i;
+	struct wt_range r;
+	struct wt_span s;
+
+	if (!t)
+		return -EINVAL;
+	if (!wt_table_find(&t->table, at, &r))
+		return -ENOENT;
+	if (!info)
+		return 0;
+	wt_fork_check();
+	memset(&i, 0, sizeof(i));
+	i.size = sizeof(i);
+	i.start = r.start;
+	i.end = r.end;
+	i.grain = wt_range_grain(r.attr);
+	if (r.attr & WT_HUGETLB)
+		i.flags |= WTRACK_RANGE_COARSE;
+	if (at >= wt_fresh_get(r.fresh))
+		i.flags |= WTRACK_RANGE_INITIAL;
+	s.start = r.start;
+	s.end = r.end;
+	s.attr = r.attr;
+	if (wt_be(t)->inspect(t, &s, at))
+		i.flags |= WTRACK_RANGE_LOST;
+	return wt_struct_give(info, &i);
+}
