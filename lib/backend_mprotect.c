@@ -34,8 +34,8 @@ int wt_mprotect_protect(struct wtrack *t, const struct wt_span *s,
 	if (rc) {
 		/* Partly writable: dirty until the next clearing tries again.
 		 */
+		wt_dirty_set_degraded(start, end);
 		wt_dirty_set(start, end);
-		wt_dirty_set_degraded(start, true);
 		wt_count(&t->count.degraded, 1);
 	}
 	return rc;

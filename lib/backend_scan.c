@@ -152,18 +152,12 @@ static int scan_inspect(struct wtrack *t, const struct wt_span *s,
 
 /* Adds a stretch that is not tracked any more; false when the sink is full. */
 static bool add_lost(struct wtrack *t, uintptr_t start, uintptr_t end,
-		     struct wt_sink *sink)
+		     struct wt_sink *sink, uint64_t generation)
 {
-	uint64_t flags = WTRACK_RUN_LOST;
-
 	if (start == end)
 		return true;
-	/* An unwatch that runs beside us is no loss. */
-	if (wt_is_moving(start, end) || !wt_table_covers(&t->table, start, end))
-		flags = WTRACK_RUN_DEGRADED;
-	else
-		wt_count(&t->count.lost, 1);
-	return wt_sink_add(sink, start, end, flags);
+	return wt_sink_add(sink, start, end,
+			   wt_lost_flags(t, start, end, generation));
 }
 
 /*
@@ -271,14 +265,14 @@ static int scan_any(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
 static bool collect_parts(struct wtrack *t, const struct wt_span *s,
 			  uintptr_t *at, uintptr_t end,
 			  const struct wt_page_region *part, long n,
-			  struct wt_sink *sink, bool clear)
+			  struct wt_sink *sink, bool clear, uint64_t generation)
 {
 	for (long i = 0; i <= n; i++) {
 		struct wt_span sub = { i < n ? part[i].start : end,
 				       i < n ? part[i].end : end, s->attr };
 
 		if (*at < sub.start) {
-			if (!add_lost(t, *at, sub.start, sink))
+			if (!add_lost(t, *at, sub.start, sink, generation))
 				return false;
 			*at = sub.start;
 		}
@@ -299,19 +293,21 @@ static void collect_lossy(struct wtrack *t, const struct wt_span *s,
 	struct wt_page_region part[PARTS];
 
 	while (*at < s->end) {
+		uint64_t generation = wt_generation();
 		uintptr_t pos = *at;
 		long n = wt_pagemap_registered(&pos, s->end, part, PARTS);
 
 		wt_count(&t->count.kernel_calls, 1);
 		if (n < 0 || (n < PARTS && pos < s->end)) {
 			/* The descriptor itself is gone, for all we know. */
-			if (add_lost(t, *at, s->end, sink))
+			if (add_lost(t, *at, s->end, sink, generation))
 				*at = s->end;
 			return;
 		}
 		if (n == PARTS)
 			pos = part[PARTS - 1].end;
-		if (!collect_parts(t, s, at, pos, part, n, sink, clear))
+		if (!collect_parts(t, s, at, pos, part, n, sink, clear,
+				   generation))
 			return;
 	}
 }

@@ -21,8 +21,8 @@
 #define SUMMARIES   (WORDS / 64)
 
 struct chunk {
-	uint64_t degraded;
 	uint64_t summary[SUMMARIES];
+	uint64_t degraded[SUMMARIES];
 	uint64_t word[WORDS];
 };
 
@@ -84,18 +84,14 @@ static int reserve_chunk(uintptr_t page)
 
 int wt_dirty_reserve(uintptr_t start, uintptr_t end)
 {
-	uintptr_t at = start;
+	uintptr_t page = page_of(start), last = page_of(end);
 	int rc = 0;
 
-	for (; !rc && at < end; at = wt_dirty_chunk_end(at))
-		rc = reserve_chunk(page_of(at));
+	while (!rc && page < last) {
+		rc = reserve_chunk(page);
+		page = ((page >> CHUNK_SHIFT) + 1) << CHUNK_SHIFT;
+	}
 	return rc;
-}
-
-uintptr_t wt_dirty_chunk_end(uintptr_t addr)
-{
-	return ((page_of(addr) >> CHUNK_SHIFT) + 1)
-	       << (CHUNK_SHIFT + wt_page_shift());
 }
 
 uint64_t wt_dirty_bytes(void)
@@ -142,6 +138,14 @@ void wt_dirty_set(uintptr_t start, uintptr_t end)
 	}
 }
 
+static bool is_degraded(const struct place *p)
+{
+	return __atomic_load_n(&p->chunk->degraded[p->word / 64],
+			       __ATOMIC_SEQ_CST) >>
+		       (p->word % 64) &
+	       1;
+}
+
 void wt_dirty_clear(uintptr_t start, uintptr_t end)
 {
 	uintptr_t page = page_of(start), last = page_of(end);
@@ -154,7 +158,12 @@ void wt_dirty_clear(uintptr_t start, uintptr_t end)
 			__atomic_fetch_and(&p.chunk->summary[p.word / 64],
 					   ~(1ull << (p.word % 64)),
 					   __ATOMIC_SEQ_CST);
-		__atomic_fetch_and(word, ~p.mask, __ATOMIC_SEQ_CST);
+		if (!(__atomic_fetch_and(word, ~p.mask, __ATOMIC_SEQ_CST) &
+		      ~p.mask) &&
+		    is_degraded(&p))
+			__atomic_fetch_and(&p.chunk->degraded[p.word / 64],
+					   ~(1ull << (p.word % 64)),
+					   __ATOMIC_SEQ_CST);
 		page = p.next;
 	}
 }
@@ -249,17 +258,29 @@ uintptr_t wt_dirty_before(uintptr_t start, uintptr_t addr)
 	return start;
 }
 
-void wt_dirty_set_degraded(uintptr_t addr, bool degraded)
+void wt_dirty_set_degraded(uintptr_t start, uintptr_t end)
 {
-	struct chunk *chunk = chunk_at(page_of(addr));
+	uintptr_t page = page_of(start), last = page_of(end);
 
-	__atomic_store_n(&chunk->degraded, (uint64_t)degraded,
-			 __ATOMIC_SEQ_CST);
+	while (page < last) {
+		struct place p = place_of(page, last);
+
+		__atomic_fetch_or(&p.chunk->degraded[p.word / 64],
+				  1ull << (p.word % 64), __ATOMIC_SEQ_CST);
+		page = p.next;
+	}
 }
 
-bool wt_dirty_degraded(uintptr_t addr)
+bool wt_dirty_degraded(uintptr_t start, uintptr_t end)
 {
-	struct chunk *chunk = chunk_at(page_of(addr));
+	uintptr_t page = page_of(start), last = page_of(end);
 
-	return __atomic_load_n(&chunk->degraded, __ATOMIC_SEQ_CST);
+	while (page < last) {
+		struct place p = place_of(page, last);
+
+		if (is_degraded(&p))
+			return true;
+		page = p.next;
+	}
+	return false;
 }

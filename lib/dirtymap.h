@@ -31,12 +31,12 @@ uintptr_t wt_dirty_end(uintptr_t start, uintptr_t end);
 /* Where the dirty pages before `addr`, not below `start`, end; or `start`. */
 uintptr_t wt_dirty_before(uintptr_t start, uintptr_t addr);
 
-/* Whether precision was given up around `addr` since the last clearing. */
-void wt_dirty_set_degraded(uintptr_t addr, bool degraded);
-bool wt_dirty_degraded(uintptr_t addr);
-
-/* First address behind the chunk that holds `addr`. */
-uintptr_t wt_dirty_chunk_end(uintptr_t addr);
+/*
+ * Notes that pages of [start, end) may be dirty without a store; asks whether
+ * that is so for any.  Kept for 64 pages at a time, until they are all clean.
+ */
+void wt_dirty_set_degraded(uintptr_t start, uintptr_t end);
+bool wt_dirty_degraded(uintptr_t start, uintptr_t end);
 
 /* Bytes mapped for the map, process-wide. */
 uint64_t wt_dirty_bytes(void);

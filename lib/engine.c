@@ -63,12 +63,13 @@ void wt_section_leave(const sigset_t *saved)
 
 void wt_set_moving(uintptr_t start, uintptr_t end)
 {
+	/* Before it ends: who sees the end must see that something ended. */
+	if (!end)
+		__atomic_fetch_add(&moving.generation, 1, __ATOMIC_SEQ_CST);
 	/* Empty first: nobody may pair a new bound with an old one. */
 	__atomic_store_n(&moving.end, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&moving.start, start, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&moving.end, end, __ATOMIC_SEQ_CST);
-	if (!end)
-		__atomic_fetch_add(&moving.generation, 1, __ATOMIC_SEQ_CST);
 }
 
 static void load_moving(uintptr_t *start, uintptr_t *end)
@@ -106,6 +107,17 @@ void wt_clip_moving(uintptr_t *start, uintptr_t *end)
 uint64_t wt_generation(void)
 {
 	return __atomic_load_n(&moving.generation, __ATOMIC_SEQ_CST);
+}
+
+uint64_t wt_lost_flags(struct wtrack *t, uintptr_t start, uintptr_t end,
+		       uint64_t generation)
+{
+	if (wt_is_moving(start, end) ||
+	    !wt_table_covers(&t->table, start, end) ||
+	    wt_generation() != generation)
+		return WTRACK_RUN_DEGRADED;
+	wt_count(&t->count.lost, 1);
+	return WTRACK_RUN_LOST;
 }
 
 /* ---- backends in use ---- */
@@ -191,6 +203,17 @@ static int adopt_ranges(struct wtrack *t)
 	return rc;
 }
 
+/* [G7] A handle that cannot track says so in every run. */
+static void give_up(struct wtrack *t)
+{
+	const struct wt_backend *was = wt_be(t);
+
+	wt_backend_use(&wt_backend_all);
+	t->caps = wt_backend_all.caps;
+	__atomic_store_n(&t->be, &wt_backend_all, __ATOMIC_RELEASE);
+	wt_backend_release(was);
+}
+
 void wt_engine_revive(void)
 {
 	int result[N_USES] = { 0 };
@@ -209,11 +232,7 @@ void wt_engine_revive(void)
 			if (uses[i].be == wt_be(t) && result[i])
 				rc = result[i];
 		t->lossy = 0;
-		/* [G7] A handle that cannot track says so in every run. */
-		if (rc) {
-			t->caps = wt_backend_all.caps;
-			__atomic_store_n(&t->be, &wt_backend_all,
-					 __ATOMIC_RELEASE);
-		}
+		if (rc)
+			give_up(t);
 	}
 }

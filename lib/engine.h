@@ -72,6 +72,13 @@ void wt_clip_moving(uintptr_t *start, uintptr_t *end);
 /* Counts the ends of transitions: a fault may have been taken before one. */
 uint64_t wt_generation(void);
 
+/*
+ * How to flag a stretch that was found lost: WTRACK_RUN_LOST, counted, unless a
+ * watch or unwatch came between (`generation` is from before the finding).
+ */
+uint64_t wt_lost_flags(struct wtrack *t, uintptr_t start, uintptr_t end,
+		       uint64_t generation);
+
 static inline const struct wt_backend *wt_be(const struct wtrack *t)
 {
 	return __atomic_load_n(&t->be, __ATOMIC_ACQUIRE);

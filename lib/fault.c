@@ -55,10 +55,11 @@ static __thread uint64_t retried_generation
  */
 static bool should_retry(uintptr_t addr)
 {
-	uint64_t now = wt_generation();
+	uint64_t now;
 
 	if (wt_is_moving(addr, addr + 1))
 		return true;
+	now = wt_generation();
 	if (retried_generation == now)
 		return false;
 	retried_generation = now;

@@ -31,6 +31,8 @@ static void before_fork(void)
 {
 	sigset_t saved;
 
+	/* This may itself be a child, whose locks are not right yet. */
+	wt_fork_check();
 	/* No version of a table is half built while the child is made. */
 	wt_lock(&saved);
 	fork_mask = saved;

@@ -18,7 +18,9 @@ struct pass {
 	const struct wt_span *s;
 	struct wt_sink *sink;
 	bool clear;
-	uintptr_t lo, hi; /* taken, but not yet protected */
+	uintptr_t lo, hi;    /* taken, but not yet protected */
+	uint64_t clears;     /* wt_inflight.clears before this pass */
+	uint64_t generation; /* of the transitions, likewise */
 };
 
 static void arm_taken(struct pass *p)
@@ -33,7 +35,7 @@ static bool take(struct pass *p, uintptr_t start, uintptr_t end, uint64_t flags)
 {
 	if (p->s->attr & WT_HUGETLB)
 		flags |= WTRACK_RUN_COARSE;
-	if (wt_dirty_degraded(start))
+	if (wt_dirty_degraded(start, end))
 		flags |= WTRACK_RUN_DEGRADED;
 	if (!wt_sink_add(p->sink, start, end, flags))
 		return false;
@@ -65,36 +67,34 @@ static bool take_dirty(struct pass *p, uintptr_t *at, uintptr_t end)
 }
 
 /*
- * Whether no clearing was under way anywhere since `before` was read: else a
- * page that looks writable and clean may be about to be protected.
+ * Whether no other clearing was under way anywhere since `before` was read:
+ * else a page that looks writable and clean may be about to be protected.
  */
-static bool is_steady(uint64_t before)
+static bool is_steady(const struct pass *p)
 {
 	uint64_t now = __atomic_load_n(&wt_inflight.clears, __ATOMIC_SEQ_CST);
 
-	return now == before && !(now & 0xffffffffu);
+	return now == p->clears + p->clear && !(p->clears & 0xffffffffu);
 }
 
 /*
  * [*at, end) can be written: what is not dirty there got its mapping or its
  * protection from somebody else.
  */
-static bool take_writable(struct pass *p, uintptr_t *at, uintptr_t end,
-			  uint64_t before)
+static bool take_writable(struct pass *p, uintptr_t *at, uintptr_t end)
 {
 	while (*at < end) {
+		uint64_t flags = WTRACK_RUN_DEGRADED;
 		uintptr_t lo, hi;
 
 		if (!wt_dirty_next(*at, end, &lo, &hi))
 			lo = hi = end;
 		if (*at < lo) {
-			bool steady = is_steady(before) || p->clear;
-
-			if (!take(p, *at, lo,
-				  steady ? WTRACK_RUN_LOST
-					 : WTRACK_RUN_DEGRADED))
+			if (is_steady(p))
+				flags = wt_lost_flags(p->t, *at, lo,
+						      p->generation);
+			if (!take(p, *at, lo, flags))
 				return false;
-			wt_count(&p->t->count.lost, steady);
 			*at = lo;
 		}
 		if (lo < hi && !take(p, lo, hi, WTRACK_RUN_WRITTEN))
@@ -108,9 +108,9 @@ static bool take_gap(struct pass *p, uintptr_t *at, uintptr_t end)
 {
 	if (*at >= end)
 		return true;
-	if (!wt_sink_add(p->sink, *at, end, WTRACK_RUN_LOST))
+	if (!wt_sink_add(p->sink, *at, end,
+			 wt_lost_flags(p->t, *at, end, p->generation)))
 		return false;
-	wt_count(&p->t->count.lost, 1);
 	*at = end;
 	return true;
 }
@@ -119,7 +119,7 @@ static bool take_gap(struct pass *p, uintptr_t *at, uintptr_t end)
  * Walks the writable mappings only, of which there are as many as there are
  * dirty runs; all of them if there is a gap somewhere.
  */
-static void walk(struct pass *p, uintptr_t *at, bool gaps, uint64_t before)
+static void walk(struct pass *p, uintptr_t *at, bool gaps)
 {
 	uintptr_t end = p->s->end;
 	struct wt_vma_walk w;
@@ -134,9 +134,8 @@ static void walk(struct pass *p, uintptr_t *at, bool gaps, uint64_t before)
 		lo = lo < *at ? *at : lo;
 		if (!(gaps ? take_gap(p, at, lo) : take_dirty(p, at, lo)))
 			return;
-		if (more && (v.prot & PROT_WRITE) &&
-		    (p->s->attr & PROT_WRITE)) {
-			if (!take_writable(p, at, hi, before))
+		if (more && (v.prot & PROT_WRITE)) {
+			if (!take_writable(p, at, hi))
 				return;
 		} else if (!take_dirty(p, at, hi)) {
 			return;
@@ -147,20 +146,14 @@ static void walk(struct pass *p, uintptr_t *at, bool gaps, uint64_t before)
 void wt_mprotect_collect(struct wtrack *t, const struct wt_span *s,
 			 uintptr_t *at, struct wt_sink *sink, bool clear)
 {
-	struct pass p = { t, s, sink, clear, 0, 0 };
-	uint64_t before =
-		__atomic_load_n(&wt_inflight.clears, __ATOMIC_SEQ_CST);
-	uintptr_t from = *at;
+	struct pass p = { t, s, sink, clear, 0, 0, 0, wt_generation() };
 
-	/* High half: clearings ended.  Low half: clearings under way. */
+	p.clears = __atomic_load_n(&wt_inflight.clears, __ATOMIC_SEQ_CST);
 	if (clear)
 		__atomic_fetch_add(&wt_inflight.clears, 1, __ATOMIC_SEQ_CST);
-	walk(&p, at, wt_vma_mapped(*at, s->end) != 0, before);
+	walk(&p, at, wt_vma_mapped(*at, s->end) != 0);
 	arm_taken(&p);
-	if (clear) {
-		for (; from < *at; from = wt_dirty_chunk_end(from))
-			wt_dirty_set_degraded(from, false);
+	if (clear)
 		__atomic_fetch_add(&wt_inflight.clears, (1ull << 32) - 1,
 				   __ATOMIC_SEQ_CST);
-	}
 }

@@ -49,6 +49,19 @@ static int unprotect(const struct wt_span *s, uintptr_t start, uintptr_t end)
 	return rc;
 }
 
+/* Likewise, for pages that nobody wrote: they say so.  [G2] */
+static int unprotect_more(const struct wt_span *s, uintptr_t start,
+			  uintptr_t end)
+{
+	int rc;
+
+	wt_dirty_set_degraded(start, end);
+	rc = unprotect(s, start, end);
+	/* Again: a collection may have cleared all in between. */
+	wt_dirty_set_degraded(start, end);
+	return rc;
+}
+
 /*
  * [K-map-limit] At vm.max_map_count no mapping can be split.  Moving the border
  * to the nearest writable neighbour needs no split; joining two neighbours
@@ -63,22 +76,18 @@ static int widen(struct wtrack *t, const struct wt_span *s, uintptr_t page,
 
 	if (!wt_dirty_next(end, s->end, &right, &ignored))
 		right = s->end;
-	wt_dirty_set_degraded(page, true);
 	__atomic_fetch_add(&wt_inflight.others, 1, __ATOMIC_SEQ_CST);
 	wt_count(&t->count.widened, 1);
 	if (left > s->start && page - left <= most &&
 	    (right == s->end || page - left <= right - end))
-		rc = unprotect(s, left, end);
+		rc = unprotect_more(s, left, end);
 	if (rc && right < s->end && right - end <= most)
-		rc = unprotect(s, page, right);
+		rc = unprotect_more(s, page, right);
 	if (rc)
-		rc = unprotect(s, left, right);
+		rc = unprotect_more(s, left, right);
 	if (rc) {
 		wt_count(&t->count.degraded, 1);
-		for (uintptr_t at = s->start; at < s->end;
-		     at = wt_dirty_chunk_end(at))
-			wt_dirty_set_degraded(at, true);
-		rc = unprotect(s, s->start, s->end);
+		rc = unprotect_more(s, s->start, s->end);
 	}
 	__atomic_fetch_sub(&wt_inflight.others, 1, __ATOMIC_SEQ_CST);
 	return rc;

@@ -168,6 +168,8 @@ static void cut(struct wt_table *t, struct splice *s, const struct wt_range *r,
 	/* The upper half is cleared apart from the lower: a cell of its own. */
 	if (left && right)
 		fresh = cell_take(t, at > hi ? at : hi);
+	else if (right && at < hi)
+		STORE(*fresh, hi);
 	if (right)
 		keep(s, r, hi, r->end, fresh);
 	if (!left && !right)

@@ -74,6 +74,8 @@ static void collect_wide(struct wtrack *t, uintptr_t *at, uintptr_t limit,
 		wt_collect(t, at, limit, &sink, WTRACK_GET | WTRACK_CLEAR);
 		if (!sink.n)
 			continue;
+		for (size_t i = 0; i < sink.n; i++)
+			last->flags |= runs[i].flags;
 		last->end = runs[sink.n - 1].end;
 		last->flags |= WTRACK_RUN_DEGRADED;
 		wt_count(&t->count.degraded, 1);
