@@ -155,7 +155,7 @@ struct wtrack_cursor {
  * makes all clean and returns 0 (`runs` is not used).
  * Returns the number of runs.  Errors: -EINVAL.
  * Safe with other threads stopped anywhere [G4]; not async-signal-safe.
- * Uses 1 KiB of stack.  Since 0.1.
+ * Uses up to 4 KiB of stack.  Since 0.1.
  */
 ssize_t wtrack_collect(struct wtrack *t, struct wtrack_cursor *at,
 		       struct wtrack_run *runs, size_t nruns, unsigned flags);

@@ -15,19 +15,18 @@ static struct wt_range load_range(const struct wt_range *r)
 	return copy;
 }
 
+/* The first range that ends after `addr`, or `n`. */
 static size_t leaf_index(const struct wt_leaf *leaf, size_t n, uintptr_t addr)
 {
-	size_t lo = 0, hi = n;
+	size_t at = 0, left = n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
+	while (left > 1) {
+		size_t half = left / 2;
 
-		if (LOAD(leaf->at[mid].end) <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
+		at += half & -(size_t)(LOAD(leaf->at[at + half].start) <= addr);
+		left -= half;
 	}
-	return lo;
+	return at + (LOAD(leaf->at[at].end) <= addr);
 }
 
 /*

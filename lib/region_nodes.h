@@ -25,21 +25,22 @@ struct wt_leaf {
 #define LOAD(x)     __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 #define STORE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELEASE)
 
-/* The last leaf that starts at or before `addr`, or the first. */
+/*
+ * The last leaf that starts at or before `addr`, or the first.  Halving without
+ * a branch on the key: at 100 000 ranges mispredicted ones were half the time.
+ */
 static inline size_t wt_root_index(const struct wt_root *root, size_t n,
 				   uintptr_t addr)
 {
-	size_t lo = 0, hi = n;
+	size_t at = 0;
 
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
+	while (n > 1) {
+		size_t half = n / 2;
 
-		if (LOAD(root->at[mid].start) <= addr)
-			lo = mid;
-		else
-			hi = mid;
+		at += half & -(size_t)(LOAD(root->at[at + half].start) <= addr);
+		n -= half;
 	}
-	return lo;
+	return at;
 }
 
 #endif
