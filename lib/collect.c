@@ -84,7 +84,7 @@ static bool next_stretch(const struct wtrack *t, struct feed *f, uintptr_t at,
 
 	x->s.start = x->s.end = at;
 	while (x->s.start == x->s.end) {
-		r = feed_next(t, f, x->s.end);
+		r = x->s.end < limit ? feed_next(t, f, x->s.end) : NULL;
 		if (!r || r->start >= limit)
 			return false;
 		*x = part_of(r, x->s.end, limit);

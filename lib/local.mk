@@ -44,8 +44,11 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/vma.c \
 	%reldir%/vma.h \
 	%reldir%/watch.c
-# initial-exec: the fault handler must not reach __tls_get_addr, which calls
-# malloc on a thread's first use when the library came by dlopen.
+# The fault handler must not reach __tls_get_addr: it calls malloc on a thread's
+# first use when the library came by dlopen.  So liburcu's readers are inlined
+# (its header allows that to any licence), and reach their thread-local pointer
+# by initial-exec, which makes the loader give every thread its own at once.
+%canon_reldir%_libwtrack_internal_la_CPPFLAGS = $(AM_CPPFLAGS) -D_LGPL_SOURCE
 %canon_reldir%_libwtrack_internal_la_CFLAGS = $(AM_CFLAGS) $(URCU_CFLAGS) \
 	-fvisibility=hidden -ftls-model=initial-exec
 %canon_reldir%_libwtrack_internal_la_LIBADD = $(URCU_LIBS)
