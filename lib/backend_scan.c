@@ -170,13 +170,13 @@ static void scan_failed(struct wtrack *t, const struct wt_span *s,
 {
 	struct wt_page_region part[PARTS];
 	uintptr_t pos = *at;
-	long n;
 
 	wt_sink_add(sink, *at, s->end, WTRACK_RUN_LOST | WTRACK_RUN_DEGRADED);
 	wt_count(&t->count.degraded, 1);
 	*at = s->end;
 	while (pos < s->end) {
-		n = wt_pagemap_registered(&pos, s->end, part, PARTS);
+		long n = wt_pagemap_registered(&pos, s->end, part, PARTS);
+
 		if (n <= 0)
 			return;
 		for (long i = 0; i < n; i++)

@@ -187,6 +187,7 @@ static void discard(struct wtrack *t, uintptr_t *at, uintptr_t limit)
 	struct wtrack_run runs[DISCARDED];
 
 	while (*at < limit) {
+		/* cppcheck-suppress legacyUninitvar; the sink fills it */
 		struct wt_sink sink = { runs, 0, DISCARDED };
 
 		wt_collect(t, at, limit, &sink, WTRACK_GET | WTRACK_CLEAR);

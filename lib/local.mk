@@ -10,9 +10,6 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/backend_all.c \
 	%reldir%/backend_mprotect.c \
 	%reldir%/backend_scan.c \
-	%reldir%/mprotect.h \
-	%reldir%/mprotect_collect.c \
-	%reldir%/mprotect_fault.c \
 	%reldir%/collect.c \
 	%reldir%/dirtymap.c \
 	%reldir%/dirtymap.h \
@@ -24,6 +21,9 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/fork.h \
 	%reldir%/mem.c \
 	%reldir%/mem.h \
+	%reldir%/mprotect.h \
+	%reldir%/mprotect_collect.c \
+	%reldir%/mprotect_fault.c \
 	%reldir%/options.c \
 	%reldir%/options.h \
 	%reldir%/region.c \

@@ -76,6 +76,7 @@ static void collect_wide(struct wtrack *t, uintptr_t *at, uintptr_t limit,
 			continue;
 		for (size_t i = 0; i < sink.n; i++)
 			last->flags |= runs[i].flags;
+		/* cppcheck-suppress legacyUninitvar; the sink filled it */
 		last->end = runs[sink.n - 1].end;
 		last->flags |= WTRACK_RUN_DEGRADED;
 		wt_count(&t->count.degraded, 1);
@@ -105,16 +106,15 @@ WT_API int wtrack_snapshot(struct wtrack *t, struct wtrack_snapshot **out)
 {
 	struct wtrack_snapshot *s;
 	size_t bytes = 0;
-	int rc;
+	int rc = 0;
 
 	if (!t || !out)
 		return -EINVAL;
 	wt_fork_check();
-	if (!*out) {
+	if (!*out)
 		rc = create(out);
-		if (rc)
-			return rc;
-	}
+	if (rc)
+		return rc;
 	s = *out;
 	fill(t, s);
 	for (size_t i = 0; i < s->n; i++)

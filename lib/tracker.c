@@ -69,7 +69,7 @@ static int open_best(const struct wtrack_options *o, struct wtrack **out)
 		const struct wt_backend *be = ranking[i];
 		const struct wt_trial *trial;
 
-		if (o->backend && strcmp(o->backend, be->name))
+		if (o->backend && strcmp(o->backend, be->name) != 0)
 			continue;
 		trial = wt_trial_of(be);
 		if (!trial->result && !(o->require & ~trial->caps))

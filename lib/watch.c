@@ -100,11 +100,10 @@ static int withdraw(struct wtrack *t, uintptr_t start, uintptr_t end,
 		    uintptr_t *done)
 {
 	struct wt_range r[WT_LEAF_RANGES];
-	int rc = 0;
-	size_t n;
 
 	for (*done = start; *done < end;) {
-		n = wt_table_peek(&t->table, *done, r);
+		size_t n = wt_table_peek(&t->table, *done, r);
+
 		for (size_t i = 0; i < n && *done < end; i++) {
 			struct wt_span s = { r[i].start > start ? r[i].start
 								: start,
@@ -113,7 +112,8 @@ static int withdraw(struct wtrack *t, uintptr_t start, uintptr_t end,
 
 			if (s.start >= end)
 				return 0;
-			rc = aligned(&s) ? wt_be(t)->withdraw(t, &s) : -EINVAL;
+			int rc = aligned(&s) ? wt_be(t)->withdraw(t, &s)
+					     : -EINVAL;
 			if (rc)
 				return rc;
 			*done = s.end;
