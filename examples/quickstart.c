@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quickstart.c: edit a file in memory, and be told which pages changed.
- *
- * Edits lines of a private mapping of the file, and of a watched buffer that
+ * quickstart.c: edits a file in memory, and is told which pages changed:
+ * edits lines of a private mapping of the file, and of a watched buffer that
  * read(2) filled; collects; compares every page with the file.  Exit 1 if a
  * changed page was not reported.
  */
@@ -19,6 +18,7 @@
 static struct wtrack *t;
 static size_t page, pages, written, reported, lost, edits;
 static double edit_ns, collect_ns;
+static char *seen; /* pages that were reported */
 
 static double now(void)
 {
@@ -46,13 +46,14 @@ static void edit(char *text, size_t len)
 	edit_ns += now() - from;
 }
 
-/* Collects and clears all that is dirty; seen[i] tells of text's page i. */
-static void collect(const char *text, char *seen)
+/* Collects and clears all that is dirty; notes the pages of `text`. */
+static void collect(const char *text)
 {
 	struct wtrack_cursor at = WTRACK_CURSOR_INIT;
 	struct wtrack_run runs[256];
 	ssize_t n;
 
+	memset(seen, 0, pages);
 	while ((n = wtrack_collect(t, &at, runs, 256,
 				   WTRACK_GET | WTRACK_CLEAR)) > 0)
 		for (ssize_t i = 0; i < n; i++)
@@ -64,12 +65,9 @@ static void collect(const char *text, char *seen)
 /* Edits the watched text, collects, and holds it against the original. */
 static void round_trip(char *text, size_t len, const char *original)
 {
-	char *seen = calloc(pages, 1);
-	double from;
-
 	edit(text, len);
-	from = now();
-	collect(text, seen);
+	double from = now();
+	collect(text);
 	collect_ns += now() - from;
 	for (size_t i = 0, run = 0; i < pages; i++) {
 		size_t n = i + 1 < pages ? page : len - i * page;
@@ -81,7 +79,6 @@ static void round_trip(char *text, size_t len, const char *original)
 		if (seen[i] && (!i || !seen[i - 1]) && run++ < 4)
 			printf("dirty run from byte %zu\n", i * page);
 	}
-	free(seen);
 	check("unwatch", wtrack_unwatch(t, text, pages * page));
 }
 
@@ -98,21 +95,23 @@ int main(int argc, char **argv)
 	char *map = mmap(NULL, pages * page, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE, fd, 0);
 	char *buf = aligned_alloc(page, pages * page);
+	seen = malloc(pages);
 
 	check("open", wtrack_open(NULL, &t));
 	check("watch", wtrack_watch(t, map, pages * page, 0));
 	round_trip(map, (size_t)len, file);
-
 	check("watch", wtrack_watch(t, buf, pages * page, 0));
 	check("prepare", wtrack_prepare_write(t, buf, (size_t)len));
 	check("read", pread(fd, buf, (size_t)len, 0) == len ? 0 : -5);
-	collect(buf, calloc(pages, 1)); /* read(2) made all of it dirty */
+	collect(buf); /* read(2) made all of it dirty */
 	edits = 0,
 	edit_ns = 0; /* a first store to `map` also copies the page */
 	round_trip(buf, (size_t)len, file);
 
-	check("info", wtrack_info(t, &info));
+	wtrack_info(t, &info);
 	wtrack_close(t);
+	free(buf);
+	free(seen);
 	printf("backend=%s pages=%zu written=%zu reported=%zu "
 	       "first_write_ns=%.0f collect_us=%.1f\n",
 	       info.backend, 2 * pages, written, reported,
