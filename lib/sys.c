@@ -172,13 +172,21 @@ void wt_fd_keep(struct wt_fd *kept, int fd)
 	__atomic_store_n(&kept->fd, fd, __ATOMIC_RELEASE);
 }
 
-void wt_fd_close(struct wt_fd *kept)
+bool wt_fd_is_ours(const struct wt_fd *kept)
 {
-	int fd = __atomic_exchange_n(&kept->fd, -1, __ATOMIC_ACQ_REL);
+	int fd = __atomic_load_n(&kept->fd, __ATOMIC_ACQUIRE);
 	struct stat st;
 
-	if (fd >= 0 && !sys_fstat(fd, &st) && st.st_dev == kept->dev &&
-	    st.st_ino == kept->ino)
+	return fd >= 0 && !sys_fstat(fd, &st) && st.st_dev == kept->dev &&
+	       st.st_ino == kept->ino;
+}
+
+void wt_fd_close(struct wt_fd *kept)
+{
+	bool ours = wt_fd_is_ours(kept);
+	int fd = __atomic_exchange_n(&kept->fd, -1, __ATOMIC_ACQ_REL);
+
+	if (ours)
 		wt_sys_close(fd);
 }
 

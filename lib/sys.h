@@ -76,6 +76,8 @@ struct wt_fd {
 
 void wt_fd_keep(struct wt_fd *kept, int fd);
 void wt_fd_close(struct wt_fd *kept);
+/* Whether the number still means the file that was kept. */
+bool wt_fd_is_ours(const struct wt_fd *kept);
 
 /* Bytes; the same for the life of the process. */
 size_t wt_page_size(void);

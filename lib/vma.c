@@ -135,9 +135,11 @@ int wt_vma_walk_next(struct wt_vma_walk *w, struct wt_vma *out)
 
 	if (!w->text) {
 		rc = query(w, out);
-		/* ENOTTY: no such call; the rest: forbidden by a filter. */
-		if (rc >= 0 || rc == -EBADF)
+		if (rc >= 0)
 			return rc;
+		/* No such call, or forbidden by a filter; or another's file. */
+		if (!wt_fd_is_ours(&maps))
+			return -EBADF;
 		w->text = true;
 	}
 	while ((rc = parse_line(w, out)) > 0) {
