@@ -25,8 +25,9 @@
 /* Runs thrown away per call where only clearing was asked: 1.5 KiB of stack. */
 #define DISCARDED 64
 
-/* Ranges copied out of the table; `i` is the next. */
+/* Ranges copied out of one version of the table; `i` is the next. */
 struct feed {
+	uint64_t version;
 	struct wt_range r[WT_LEAF_RANGES];
 	size_t i;
 	size_t n;
@@ -73,23 +74,12 @@ static struct stretch part_of(const struct wt_range *r, uintptr_t at,
 	return x;
 }
 
-/*
- * The next stretch from `at` on: adjacent ranges of equal attributes are one,
- * because one system call serves them all.  False at the end.
- */
-static bool next_stretch(const struct wtrack *t, struct feed *f, uintptr_t at,
-			 uintptr_t limit, struct stretch *x)
+/* Joins the ranges that follow without a gap and without a difference. */
+static void extend(const struct wtrack *t, struct feed *f, uintptr_t limit,
+		   struct stretch *x)
 {
 	const struct wt_range *r;
 
-	x->s.start = x->s.end = at;
-	while (x->s.start == x->s.end) {
-		r = x->s.end < limit ? feed_next(t, f, x->s.end) : NULL;
-		if (!r || r->start >= limit)
-			return false;
-		*x = part_of(r, x->s.end, limit);
-		f->i += x->last_of_range || x->s.start >= x->s.end;
-	}
 	while (!x->fresh && x->last_of_range && x->s.end < limit &&
 	       (r = feed_next(t, f, x->s.end)) && r->start == x->s.end &&
 	       r->attr == x->s.attr) {
@@ -102,7 +92,50 @@ static bool next_stretch(const struct wtrack *t, struct feed *f, uintptr_t at,
 		x->last_of_range = more.last_of_range;
 		f->i += x->last_of_range;
 	}
+}
+
+static bool find_stretch(const struct wtrack *t, struct feed *f, uintptr_t at,
+			 uintptr_t limit, struct stretch *x)
+{
+	x->s.start = x->s.end = at;
+	while (x->s.start == x->s.end) {
+		const struct wt_range *r =
+			x->s.end < limit ? feed_next(t, f, x->s.end) : NULL;
+
+		if (!r || r->start >= limit)
+			return false;
+		*x = part_of(r, x->s.end, limit);
+		f->i += x->last_of_range || x->s.start >= x->s.end;
+	}
 	return true;
+}
+
+/*
+ * The next stretch from `at` on: adjacent ranges of equal attributes are one,
+ * because one system call serves them all.  False at the end.
+ *
+ * The table must not have moved between the copying and the look at what is in
+ * transition: an unwatch could have come and gone in between.  With both as
+ * they were, any unwatch that follows waits for our section.  Where the table
+ * moves all the time, ranges are taken one by one.
+ */
+static bool next_stretch(const struct wtrack *t, struct feed *f, uintptr_t at,
+			 uintptr_t limit, struct stretch *x)
+{
+	bool found, join = true;
+	uint64_t version;
+
+	for (;; join = false) {
+		version = wt_table_version(&t->table);
+		if (f->version != version)
+			f->i = f->n = 0;
+		f->version = version;
+		found = find_stretch(t, f, at, limit, x);
+		if (found && join)
+			extend(t, f, limit, x);
+		if (wt_table_version(&t->table) == version)
+			return found;
+	}
 }
 
 /*
@@ -154,6 +187,7 @@ static bool collect_some(struct wtrack *t, uintptr_t *at, uintptr_t limit,
 	struct feed f;
 	struct stretch x;
 
+	f.version = 0;
 	f.i = f.n = 0;
 	for (int i = 0; i < STRETCHES_PER_SECTION; i++) {
 		if (!next_stretch(t, &f, *at, limit, &x)) {

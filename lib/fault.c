@@ -57,8 +57,10 @@ static bool should_retry(uintptr_t addr)
 {
 	uint64_t now;
 
-	if (wt_is_moving(addr, addr + 1))
+	if (wt_is_moving(addr, addr + 1)) {
+		wt_sys_yield();
 		return true;
+	}
 	now = wt_generation();
 	if (retried_generation == now)
 		return false;

@@ -99,6 +99,12 @@ bool wt_table_covers(const struct wt_table *t, uintptr_t start, uintptr_t end);
 bool wt_table_overlaps(const struct wt_table *t, uintptr_t start,
 		       uintptr_t end);
 
+/* Moves whenever the table changes. */
+static inline uint64_t wt_table_version(const struct wt_table *t)
+{
+	return __atomic_load_n(&t->version, __ATOMIC_ACQUIRE);
+}
+
 static inline uintptr_t wt_fresh_get(const uintptr_t *cell)
 {
 	return __atomic_load_n(cell, __ATOMIC_ACQUIRE);
