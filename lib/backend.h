@@ -72,7 +72,7 @@ struct wt_backend {
 
 	/* In a forked child: opens again; takes over one range, all dirty. */
 	int (*revive)(void);
-	int (*adopt)(struct wtrack *t, const struct wt_span *s);
+	void (*adopt)(struct wtrack *t, const struct wt_span *s);
 
 	/*
 	 * Rooms with `signals` only: resolves a write fault at `addr`, which

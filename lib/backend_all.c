@@ -30,6 +30,12 @@ static int all_nothing(struct wtrack *t, const struct wt_span *s)
 	return 0;
 }
 
+static void all_adopt(struct wtrack *t, const struct wt_span *s)
+{
+	(void)t;
+	(void)s;
+}
+
 static void all_collect(struct wtrack *t, const struct wt_span *s,
 			uintptr_t *at, struct wt_sink *sink, bool clear)
 {
@@ -64,6 +70,6 @@ const struct wt_backend wt_backend_all = {
 	.mark = all_nothing,
 	.inspect = all_inspect,
 	.revive = all_start,
-	.adopt = all_nothing,
+	.adopt = all_adopt,
 	.resolve = NULL,
 };

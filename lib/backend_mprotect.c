@@ -101,11 +101,10 @@ static int mprotect_enroll(struct wtrack *t, const struct wt_span *s,
 }
 
 /* Protection is inherited, and so is the bitmap: only faults in flight end. */
-static int mprotect_adopt(struct wtrack *t, const struct wt_span *s)
+static void mprotect_adopt(struct wtrack *t, const struct wt_span *s)
 {
 	(void)t;
 	(void)s;
-	return 0;
 }
 
 static int mprotect_revive(void)

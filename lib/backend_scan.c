@@ -93,10 +93,10 @@ static int scan_enroll(struct wtrack *t, const struct wt_span *s, bool dirty)
 	return rc;
 }
 
-static int scan_adopt(struct wtrack *t, const struct wt_span *s)
+static void scan_adopt(struct wtrack *t, const struct wt_span *s)
 {
 	(void)t;
-	return wt_uffd_register(s->start, s->end);
+	wt_uffd_register(s->start, s->end);
 }
 
 /* What is lost or gone needs no unregistering, so errors do not matter. */

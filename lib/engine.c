@@ -181,13 +181,15 @@ void wt_remove_handle(struct wtrack *t)
 
 /* ---- fork ---- */
 
-/* All of a handle's ranges are dirty once more, and registered here. */
-static int adopt_ranges(struct wtrack *t)
+/*
+ * All of a handle's ranges are dirty once more, and registered here.  One that
+ * cannot be is not there (MADV_DONTFORK): collections will find it lost.
+ */
+static void adopt_ranges(struct wtrack *t)
 {
 	struct wt_range r[WT_LEAF_RANGES];
 	uintptr_t at = 0;
 	size_t n;
-	int rc = 0;
 
 	while ((n = wt_table_peek(&t->table, at, r))) {
 		for (size_t i = 0; i < n; i++) {
@@ -195,12 +197,10 @@ static int adopt_ranges(struct wtrack *t)
 
 			__atomic_store_n(r[i].fresh, r[i].start,
 					 __ATOMIC_RELEASE);
-			if (!rc)
-				rc = wt_be(t)->adopt(t, &s);
+			wt_be(t)->adopt(t, &s);
 		}
 		at = r[n - 1].end;
 	}
-	return rc;
 }
 
 /* [G7] A handle that cannot track says so in every run. */
@@ -226,13 +226,10 @@ void wt_engine_revive(void)
 		if (uses[i].users)
 			result[i] = uses[i].be->revive();
 	for (struct wtrack *t = handles; t; t = t->next) {
-		int rc = adopt_ranges(t);
-
 		for (size_t i = 0; i < N_USES; i++)
 			if (uses[i].be == wt_be(t) && result[i])
-				rc = result[i];
+				give_up(t);
+		adopt_ranges(t);
 		t->lossy = 0;
-		if (rc)
-			give_up(t);
 	}
 }

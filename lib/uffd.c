@@ -136,10 +136,16 @@ static long scan(struct wt_pm_scan_arg *arg, uintptr_t *at, uintptr_t end,
 	arg->vec = (uintptr_t)vec;
 	arg->vec_len = room;
 	rc = wt_sys_ioctl(pagemap.fd, WT_PAGEMAP_SCAN, arg);
-	/* [K-walk-end] is set to `end` on errors too: believed on success only.
+	/*
+	 * [K-walk-end] is set to `end` on errors too; and after more than one
+	 * kernel chunk of 512 regions it may tell where an earlier one ended,
+	 * below regions that are already stored.
 	 */
-	if (rc >= 0)
-		*at = arg->walk_end;
+	if (rc >= 0 && (size_t)rc < room)
+		*at = end;
+	else if (rc > 0)
+		*at = arg->walk_end > vec[rc - 1].end ? arg->walk_end
+						      : vec[rc - 1].end;
 	return rc;
 }
 
