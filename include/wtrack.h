@@ -189,9 +189,10 @@ struct wtrack_range_info {
 };
 
 /*
- * Tells about the range that contains `addr`.  With `info` NULL it only looks
- * up whether `addr` is watched, without a system call; then it is
- * async-signal-safe.  Errors: -EINVAL, -ENOENT (not watched).  Since 0.1.
+ * Tells about the range that contains `addr`, alike neighbours included.  With
+ * `info` NULL it only looks up whether `addr` is watched, without a system
+ * call; then it is async-signal-safe.  Errors: -EINVAL, -ENOENT (not watched).
+ * Since 0.1.
  */
 int wtrack_query(struct wtrack *t, const void *addr,
 		 struct wtrack_range_info *info);
@@ -223,15 +224,14 @@ int wtrack_info(struct wtrack *t, struct wtrack_info *info);
 struct wtrack_stats {
 	size_t size; /* sizeof(struct wtrack_stats), set by the caller */
 	uint64_t collections;   /* wtrack_collect() calls */
-	uint64_t runs;          /* runs reported */
-	uint64_t pages;         /* pages in them */
+	uint64_t runs;          /* runs that they reported */
 	uint64_t kernel_calls;  /* system calls made to collect and to arm */
 	uint64_t faults;        /* write faults handled by this library */
 	uint64_t faults_passed; /* foreign faults passed on, process-wide */
 	uint64_t widened;       /* times a fault un-protected neighbours too */
 	uint64_t degraded;      /* times precision was given up for a range */
 	uint64_t lost;          /* times a lost registration was found */
-	uint64_t ranges;        /* watched now */
+	uint64_t ranges;        /* watched now; alike neighbours are one */
 	uint64_t watched_bytes; /* watched now */
 	uint64_t memory_bytes;  /* mapped by the library for this handle */
 };

@@ -20,6 +20,7 @@ struct wt_span {
 	uintptr_t start;
 	uintptr_t end;
 	uint64_t attr;
+	bool mapped; /* for collect: there is no gap in it [K-scan-gap] */
 };
 
 struct wt_backend {

@@ -193,6 +193,15 @@ static void flag_coarse(const struct wt_span *s, struct wt_sink *sink,
 }
 
 /*
+ * [K-region-chunk] The kernel merges adjacent pages into one region within its
+ * buffer, which holds as many regions as a page table has entries.
+ */
+static size_t kernel_chunk(void)
+{
+	return wt_page_size() / sizeof(uint64_t);
+}
+
+/*
  * [*at, s->end) is registered as far as is known.  Returns 0, or a negative
  * errno with nothing taken into the sink.
  */
@@ -213,7 +222,7 @@ static int scan_part(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
 		wt_count(&t->count.kernel_calls, 1);
 		if (n < 0)
 			return (int)n;
-		wt_sink_commit(sink, (size_t)n);
+		wt_sink_commit(sink, (size_t)n, kernel_chunk());
 		/* Never seen: neither result nor progress.  Not to hang. */
 		if (!n && *at == from)
 			return -EIO;
@@ -249,7 +258,7 @@ static int scan_huge(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
 			    wt_uffd_protect(tail[i].start, tail[i].end, true))
 				tail[i].flags |= WTRACK_RUN_DEGRADED;
 		}
-		wt_sink_commit(sink, (size_t)n);
+		wt_sink_commit(sink, (size_t)n, kernel_chunk());
 	}
 	return 0;
 }
@@ -269,7 +278,8 @@ static bool collect_parts(struct wtrack *t, const struct wt_span *s,
 {
 	for (long i = 0; i <= n; i++) {
 		struct wt_span sub = { i < n ? part[i].start : end,
-				       i < n ? part[i].end : end, s->attr };
+				       i < n ? part[i].end : end, s->attr,
+				       true };
 
 		if (*at < sub.start) {
 			if (!add_lost(t, *at, sub.start, sink, generation))
@@ -315,8 +325,7 @@ static void collect_lossy(struct wtrack *t, const struct wt_span *s,
 static void scan_collect(struct wtrack *t, const struct wt_span *s,
 			 uintptr_t *at, struct wt_sink *sink, bool clear)
 {
-	if (__atomic_load_n(&t->lossy, __ATOMIC_RELAXED) ||
-	    wt_vma_mapped(*at, s->end)) {
+	if (!s->mapped || __atomic_load_n(&t->lossy, __ATOMIC_RELAXED)) {
 		collect_lossy(t, s, at, sink, clear);
 		return;
 	}

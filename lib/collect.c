@@ -31,6 +31,8 @@ struct feed {
 	struct wt_range r[WT_LEAF_RANGES];
 	size_t i;
 	size_t n;
+	uintptr_t mapped_to; /* no gap from the last stretch up to here */
+	bool gaps;           /* between these ranges; looked for once */
 };
 
 /* A stretch, and for an initial one the word that says so. */
@@ -46,6 +48,7 @@ static const struct wt_range *feed_next(const struct wtrack *t, struct feed *f,
 	if (f->i == f->n) {
 		f->i = 0;
 		f->n = wt_table_peek(&t->table, at, f->r);
+		f->gaps = false;
 	}
 	return f->i < f->n ? &f->r[f->i] : NULL;
 }
@@ -59,7 +62,8 @@ static struct stretch part_of(const struct wt_range *r, uintptr_t at,
 {
 	uintptr_t fresh = wt_fresh_get(r->fresh);
 	struct stretch x = { { r->start > at ? r->start : at,
-			       r->end < limit ? r->end : limit, r->attr },
+			       r->end < limit ? r->end : limit, r->attr,
+			       false },
 			     NULL,
 			     false };
 
@@ -155,9 +159,8 @@ static bool add_initial(struct wtrack *t, const struct stretch *x,
 	if (clear)
 		rc = wt_be(t)->arm(t, &x->s);
 	if (rc)
-		flags |= rc == -ENOENT || wt_vma_mapped(was, x->s.end)
-				 ? WTRACK_RUN_LOST
-				 : WTRACK_RUN_DEGRADED;
+		flags |= rc == -ENOENT || !x->s.mapped ? WTRACK_RUN_LOST
+						       : WTRACK_RUN_DEGRADED;
 	if (!wt_sink_add(sink, was, x->s.end, flags))
 		return false;
 	/* Fails where it was cleared out of order, and the rest stays initial.
@@ -168,6 +171,26 @@ static bool add_initial(struct wtrack *t, const struct stretch *x,
 			x->last_of_range ? WT_NOT_FRESH : x->s.end, false,
 			__ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	return true;
+}
+
+/*
+ * Whether all of the stretch is mapped.  One look serves all ranges at hand if
+ * what lies between them is mapped too: it costs as much as a small scan.
+ */
+static bool is_mapped(const struct wtrack *t, struct feed *f,
+		      const struct wt_span *s)
+{
+	uintptr_t last = f->n ? f->r[f->n - 1].end : s->end;
+
+	if (!(t->caps & WTRACK_CAP_LOSS) || s->end <= f->mapped_to)
+		return true;
+	if (last > s->end && !f->gaps) {
+		f->gaps = wt_vma_mapped(s->start, last) != 0;
+		f->mapped_to = f->gaps ? 0 : last;
+	}
+	if (s->end > f->mapped_to && !wt_vma_mapped(s->start, s->end))
+		f->mapped_to = s->end;
+	return s->end <= f->mapped_to;
 }
 
 static void collect_stretch(struct wtrack *t, const struct stretch *x,
@@ -189,11 +212,13 @@ static bool collect_some(struct wtrack *t, uintptr_t *at, uintptr_t limit,
 
 	f.version = 0;
 	f.i = f.n = 0;
+	f.mapped_to = 0;
 	for (int i = 0; i < STRETCHES_PER_SECTION; i++) {
 		if (!next_stretch(t, &f, *at, limit, &x)) {
 			*at = limit;
 			return false;
 		}
+		x.s.mapped = is_mapped(t, &f, &x.s);
 		collect_stretch(t, &x, at, sink, clear);
 		if (*at < x.s.end)
 			return false;
@@ -205,14 +230,14 @@ void wt_collect(struct wtrack *t, uintptr_t *at, uintptr_t limit,
 		struct wt_sink *sink, unsigned flags)
 {
 	bool clear = flags & WTRACK_CLEAR, more = true;
-	sigset_t saved;
+	struct wt_section section;
 
 	while (more) {
 		if (clear)
-			wt_section_enter(&saved);
+			wt_section_enter(&section);
 		more = collect_some(t, at, limit, sink, clear);
 		if (clear)
-			wt_section_leave(&saved);
+			wt_section_leave(&section);
 	}
 }
 
@@ -245,17 +270,6 @@ static int check(const struct wtrack *t, const struct wtrack_cursor *at,
 	return 0;
 }
 
-static void count(struct wtrack *t, const struct wt_sink *sink)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < sink->n; i++)
-		bytes += sink->runs[i].end - sink->runs[i].start;
-	wt_count(&t->count.collections, 1);
-	wt_count(&t->count.runs, sink->n);
-	wt_count(&t->count.pages, bytes >> wt_page_shift());
-}
-
 WT_API ssize_t wtrack_collect(struct wtrack *t, struct wtrack_cursor *at,
 			      struct wtrack_run *runs, size_t nruns,
 			      unsigned flags)
@@ -280,6 +294,7 @@ WT_API ssize_t wtrack_collect(struct wtrack *t, struct wtrack_cursor *at,
 		discard(t, &at->next, limit);
 	if (at->next >= limit && !at->end && (flags & WTRACK_CLEAR))
 		wt_count(&t->epoch, 1);
-	count(t, &sink);
+	wt_count(&t->count.collections, 1);
+	wt_count(&t->count.runs, sink.n);
 	return (ssize_t)sink.n;
 }

@@ -5,6 +5,7 @@
 #include "vma.h"
 
 #include <pthread.h>
+#include <sys/single_threaded.h>
 
 #include <urcu/urcu-bp.h>
 
@@ -47,16 +48,21 @@ void wt_engine_reset_lock(void)
 	pthread_mutex_init(&lock, NULL);
 }
 
-void wt_section_enter(sigset_t *saved)
+void wt_section_enter(struct wt_section *section)
 {
-	wt_signals_block(saved);
+	section->entered = !__libc_single_threaded;
+	if (!section->entered)
+		return;
+	wt_signals_block(&section->saved);
 	urcu_bp_read_lock();
 }
 
-void wt_section_leave(const sigset_t *saved)
+void wt_section_leave(const struct wt_section *section)
 {
+	if (!section->entered)
+		return;
 	urcu_bp_read_unlock();
-	wt_signals_restore(saved);
+	wt_signals_restore(&section->saved);
 }
 
 /* ---- transitions ---- */
@@ -193,7 +199,8 @@ static void adopt_ranges(struct wtrack *t)
 
 	while ((n = wt_table_peek(&t->table, at, r))) {
 		for (size_t i = 0; i < n; i++) {
-			struct wt_span s = { r[i].start, r[i].end, r[i].attr };
+			struct wt_span s = { r[i].start, r[i].end, r[i].attr,
+					     false };
 
 			__atomic_store_n(r[i].fresh, r[i].start,
 					 __ATOMIC_RELEASE);

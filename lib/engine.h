@@ -24,7 +24,6 @@
 struct wt_counters {
 	uint64_t collections;
 	uint64_t runs;
-	uint64_t pages;
 	uint64_t kernel_calls;
 	uint64_t faults;
 	uint64_t widened;
@@ -52,9 +51,16 @@ void wt_unlock(const sigset_t *saved);
 struct wtrack *wt_first_handle(void);
 struct wtrack *wt_next_handle(const struct wtrack *t);
 
-/* A read-side section that a signal cannot suspend. */
-void wt_section_enter(sigset_t *saved);
-void wt_section_leave(const sigset_t *saved);
+/*
+ * A read-side section that a signal cannot suspend.  A process of one thread
+ * needs none, and is spared two system calls.
+ */
+struct wt_section {
+	bool entered;
+	sigset_t saved;
+};
+void wt_section_enter(struct wt_section *section);
+void wt_section_leave(const struct wt_section *section);
 
 /*
  * [start, end) is in transition: watch or unwatch works on it.  Collectors act

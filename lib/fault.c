@@ -82,7 +82,7 @@ static bool claim(const siginfo_t *si, const ucontext_t *uc)
 		struct wt_range r;
 
 		if (be->signals && wt_table_find(&t->table, addr, &r)) {
-			struct wt_span s = { r.start, r.end, r.attr };
+			struct wt_span s = { r.start, r.end, r.attr, false };
 
 			done = be->resolve(t, &s, addr);
 			break;

@@ -48,7 +48,7 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 # first use when the library came by dlopen.  So liburcu's readers are inlined
 # (its header allows that to any licence), and reach their thread-local pointer
 # by initial-exec, which makes the loader give every thread its own at once.
-%canon_reldir%_libwtrack_internal_la_CPPFLAGS = $(AM_CPPFLAGS) -D_LGPL_SOURCE
+%canon_reldir%_libwtrack_internal_la_CPPFLAGS = $(AM_CPPFLAGS) $(URCU_CPPFLAGS)
 %canon_reldir%_libwtrack_internal_la_CFLAGS = $(AM_CFLAGS) $(URCU_CFLAGS) \
 	-fvisibility=hidden -ftls-model=initial-exec
 %canon_reldir%_libwtrack_internal_la_LIBADD = $(URCU_LIBS)

@@ -7,12 +7,20 @@
  */
 #include "region_nodes.h"
 
-static struct wt_range load_range(const struct wt_range *r)
+static struct wt_range load_range(const struct wt_leaf *leaf, size_t i)
 {
-	struct wt_range copy = { LOAD(r->start), LOAD(r->end), LOAD(r->attr),
-				 LOAD(r->fresh) };
+	struct wt_range copy = { LOAD(leaf->start[i]), LOAD(leaf->at[i].end),
+				 LOAD(leaf->at[i].attr),
+				 LOAD(leaf->at[i].fresh) };
 
 	return copy;
+}
+
+/* 64: what a cache line holds on the machines that matter. */
+static void prefetch_starts(const struct wt_leaf *leaf)
+{
+	for (size_t i = 0; i < sizeof(leaf->start); i += 64)
+		__builtin_prefetch((const char *)leaf->start + i);
 }
 
 /* The first range that ends after `addr`, or `n`. */
@@ -23,7 +31,7 @@ static size_t leaf_index(const struct wt_leaf *leaf, size_t n, uintptr_t addr)
 	while (left > 1) {
 		size_t half = left / 2;
 
-		at += half & -(size_t)(LOAD(leaf->at[at + half].start) <= addr);
+		at += half & -(size_t)(LOAD(leaf->start[at + half]) <= addr);
 		left -= half;
 	}
 	return at + (LOAD(leaf->at[at].end) <= addr);
@@ -45,7 +53,10 @@ static const struct wt_leaf *seek(const struct wt_table *t, uintptr_t addr,
 	for (i = wt_root_index(root, leaves, addr); i < leaves; i++) {
 		const struct wt_leaf *leaf = LOAD(root->at[i].leaf);
 
-		*n = leaf ? LOAD(leaf->n) : 0;
+		if (!leaf)
+			return NULL;
+		prefetch_starts(leaf);
+		*n = LOAD(leaf->n);
 		if (!*n || *n > WT_LEAF_RANGES)
 			return NULL;
 		*index = leaf_index(leaf, *n, addr);
@@ -68,7 +79,7 @@ size_t wt_table_peek(const struct wt_table *t, uintptr_t addr,
 		version = LOAD(t->version);
 		leaf = seek(t, addr, &i, &n);
 		for (count = 0; leaf && i < n; i++)
-			out[count++] = load_range(&leaf->at[i]);
+			out[count++] = load_range(leaf, i);
 	} while (LOAD(t->version) != version);
 	return count;
 }
@@ -86,7 +97,7 @@ bool wt_table_find(const struct wt_table *t, uintptr_t addr,
 		version = LOAD(t->version);
 		leaf = seek(t, addr, &i, &n);
 		if (leaf)
-			*out = load_range(&leaf->at[i]);
+			*out = load_range(leaf, i);
 		found = leaf && out->start <= addr && addr < out->end;
 	} while (LOAD(t->version) != version);
 	return found;

@@ -46,7 +46,7 @@ static inline size_t wt_range_grain(uint64_t attr)
 	return (size_t)1 << (attr >> WT_SHIFT_BITS);
 }
 
-/* A kilobyte of entries: one peek copies at most so many. */
+/* What a leaf of a kilobyte holds: one peek copies at most so many. */
 #define WT_LEAF_RANGES 31
 
 struct wt_leaf;
@@ -79,7 +79,11 @@ int wt_table_init(struct wt_table *t, uint64_t *account);
 void wt_table_destroy(struct wt_table *t);
 /* Makes `n` insertions, or one removal, succeed.  -ENOMEM: nothing changed. */
 int wt_table_reserve(struct wt_table *t, size_t n);
-/* `r->fresh` is ignored; `fresh` is the initial value of its cell. */
+/*
+ * `r->fresh` is ignored; `fresh` is the initial value of its cell.  Joined with
+ * neighbours that touch it, are alike and, as it is, not initial: thousands of
+ * adjacent ranges then cost a collection what one does.
+ */
 void wt_table_insert(struct wt_table *t, const struct wt_range *r,
 		     uintptr_t fresh);
 /* Removes [start, end) and cuts the ranges that reach over it. */

@@ -10,12 +10,21 @@
 
 #include <string.h>
 
-static void store_range(struct wt_range *to, const struct wt_range *r)
+static void store_range(struct wt_leaf *leaf, size_t i,
+			const struct wt_range *r)
 {
-	STORE(to->start, r->start);
-	STORE(to->end, r->end);
-	STORE(to->attr, r->attr);
-	STORE(to->fresh, r->fresh);
+	STORE(leaf->start[i], r->start);
+	STORE(leaf->at[i].end, r->end);
+	STORE(leaf->at[i].attr, r->attr);
+	STORE(leaf->at[i].fresh, r->fresh);
+}
+
+static struct wt_range range_at(const struct wt_leaf *leaf, size_t i)
+{
+	struct wt_range r = { leaf->start[i], leaf->at[i].end, leaf->at[i].attr,
+			      leaf->at[i].fresh };
+
+	return r;
 }
 
 static int root_alloc(struct wt_table *t, size_t cap, struct wt_root **out)
@@ -144,7 +153,7 @@ static uintptr_t *cell_take(struct wt_table *t, uintptr_t value)
 struct splice {
 	struct wt_range at[2 * WT_LEAF_RANGES + 3];
 	size_t n;
-	uintptr_t *dead[2 * WT_LEAF_RANGES]; /* cells no longer used */
+	uintptr_t *dead[2 * WT_LEAF_RANGES + 3]; /* cells no longer used */
 	size_t n_dead;
 };
 
@@ -181,19 +190,42 @@ static void gather(struct wt_table *t, struct splice *s,
 		   const struct wt_range *add)
 {
 	for (size_t i = 0; i < leaf->n; i++) {
-		const struct wt_range *r = &leaf->at[i];
+		struct wt_range r = range_at(leaf, i);
 
-		if (add && r->start >= hi) {
+		if (add && r.start >= hi) {
 			s->at[s->n++] = *add;
 			add = NULL;
 		}
-		if (r->end <= lo || r->start >= hi)
-			s->at[s->n++] = *r;
+		if (r.end <= lo || r.start >= hi)
+			s->at[s->n++] = r;
 		else
-			cut(t, s, r, lo, hi);
+			cut(t, s, &r, lo, hi);
 	}
 	if (add)
 		s->at[s->n++] = *add;
+}
+
+static bool alike(const struct wt_range *a, const struct wt_range *b)
+{
+	return a->end == b->start && a->attr == b->attr &&
+	       wt_fresh_get(a->fresh) == WT_NOT_FRESH &&
+	       wt_fresh_get(b->fresh) == WT_NOT_FRESH;
+}
+
+/* One range out of those that can be: collectors have less to join. */
+static void join(struct splice *s)
+{
+	size_t to = 0;
+
+	for (size_t i = 1; i < s->n; i++) {
+		if (alike(&s->at[to], &s->at[i])) {
+			s->at[to].end = s->at[i].end;
+			s->dead[s->n_dead++] = s->at[i].fresh;
+		} else {
+			s->at[++to] = s->at[i];
+		}
+	}
+	s->n = s->n ? to + 1 : 0;
 }
 
 /* Cuts the gathered ranges into leaves and appends them to the new root. */
@@ -212,7 +244,7 @@ static void emit(struct wt_table *t, const struct splice *s,
 		struct wt_leaf *leaf = wt_pool_take(&t->leaves);
 
 		for (size_t j = 0; j < n; j++)
-			store_range(&leaf->at[j], &s->at[i + j]);
+			store_range(leaf, j, &s->at[i + j]);
 		STORE(leaf->n, (uint64_t)n);
 		STORE(root->at[root->n].start, s->at[i].start);
 		STORE(root->at[root->n].leaf, leaf);
@@ -246,7 +278,9 @@ static void change(struct wt_table *t, uintptr_t lo, uintptr_t hi,
 {
 	struct wt_root *old = t->root, *root = t->spare;
 	size_t first = old->n ? wt_root_index(old, old->n, lo) : 0;
-	size_t last = old->n ? wt_root_index(old, old->n, hi - 1) : 0;
+	/* A leaf that starts at `hi` may hold the neighbour to join. */
+	size_t last =
+		old->n ? wt_root_index(old, old->n, add ? hi : hi - 1) : 0;
 	uint64_t before = 0;
 	struct splice s;
 
@@ -260,6 +294,8 @@ static void change(struct wt_table *t, uintptr_t lo, uintptr_t hi,
 		gather(t, &s, old->at[first].leaf, lo, hi, add);
 	if (last > first)
 		gather(t, &s, old->at[last].leaf, lo, hi, NULL);
+	if (add)
+		join(&s);
 	emit(t, &s, root, last + 1 >= old->n);
 	copy_entries(root, old, last + 1, old->n);
 	for (size_t i = first; old->n && i <= last; i++)

@@ -109,7 +109,8 @@ static void try_discard(struct scene *s, uintptr_t block)
 	struct wtrack_run run[2];
 	struct wt_sink sink = { run, 0, 2 };
 	struct wt_span span = { block, block + BLOCK,
-				(uint64_t)wt_page_shift() << WT_SHIFT_BITS };
+				(uint64_t)wt_page_shift() << WT_SHIFT_BITS,
+				true };
 	uintptr_t at = block;
 	bool ok;
 

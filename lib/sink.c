@@ -3,6 +3,8 @@
 #include "sink.h"
 #include "uapi.h"
 
+#include <string.h>
+
 _Static_assert(sizeof(struct wtrack_run) == sizeof(struct wt_page_region),
 	       "the kernel stores runs into the caller's array");
 _Static_assert(offsetof(struct wtrack_run, end) ==
@@ -41,22 +43,27 @@ struct wtrack_run *wt_sink_tail(const struct wt_sink *s, size_t *room)
 	return s->runs + s->n;
 }
 
-void wt_sink_commit(struct wt_sink *s, size_t count)
+void wt_sink_commit(struct wt_sink *s, size_t count, size_t stride)
 {
-	struct wtrack_run *r = s->runs;
-	size_t from = s->n, end = s->n + count, to;
+	struct wtrack_run *from = s->runs + s->n, *to = from;
 
-	/* Usually nothing touches: find the first that does, moving nothing. */
-	to = from ? from : from + (count > 0);
-	while (to < end && !extends(&r[to - 1], r[to].start, r[to].flags))
-		to++;
-	for (from = to; from < end; from++) {
-		if (extends(&r[to - 1], r[from].start, r[from].flags))
-			r[to - 1].end = r[from].end;
-		else
-			r[to++] = r[from];
+	while (count) {
+		size_t n = count < stride ? count : stride;
+		const struct wtrack_run *next = from + n;
+
+		if (to > s->runs &&
+		    extends(&to[-1], from->start, from->flags)) {
+			to[-1].end = from->end;
+			from++;
+			n--;
+		}
+		if (to != from)
+			memmove(to, from, n * sizeof(*to));
+		to += n;
+		from = s->runs + (next - s->runs);
+		count -= count < stride ? count : stride;
 	}
-	s->n = to;
+	s->n = (size_t)(to - s->runs);
 }
 
 void wt_sink_flag_blocks(struct wt_sink *s, size_t from, size_t block)

@@ -30,10 +30,14 @@ bool wt_sink_add(struct wt_sink *s, uintptr_t start, uintptr_t end,
 /* Where the kernel may store up to `*room` runs. */
 struct wtrack_run *wt_sink_tail(const struct wt_sink *s, size_t *room);
 
-/* Takes over `count` runs stored at the tail, merging those that touch. */
-void wt_sink_commit(struct wt_sink *s, size_t count);
+/*
+ * Takes over `count` runs stored at the tail, merging those that touch.  Only
+ * the first of every `stride` can touch the one before it: whoever stored them
+ * merged the others, and a look at each would cost more than storing them did.
+ */
+void wt_sink_commit(struct wt_sink *s, size_t count, size_t stride);
 
-/* Adds a flag to every run from index `from` on for which it is true. */
+/* Flags as coarse, from index `from` on, runs that hold a whole block. */
 void wt_sink_flag_blocks(struct wt_sink *s, size_t from, size_t block);
 
 #endif

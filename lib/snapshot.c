@@ -124,7 +124,6 @@ WT_API int wtrack_snapshot(struct wtrack *t, struct wtrack_snapshot **out)
 	s->epoch = __atomic_fetch_add(&t->epoch, 1, __ATOMIC_RELAXED);
 	wt_count(&t->count.collections, 1);
 	wt_count(&t->count.runs, s->n);
-	wt_count(&t->count.pages, s->pages);
 	return 0;
 }
 

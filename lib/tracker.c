@@ -181,7 +181,6 @@ WT_API int wtrack_stats(struct wtrack *t, struct wtrack_stats *stats)
 	s.size = sizeof(s);
 	s.collections = get(&t->count.collections);
 	s.runs = get(&t->count.runs);
-	s.pages = get(&t->count.pages);
 	s.kernel_calls = get(&t->count.kernel_calls);
 	s.faults = get(&t->count.faults);
 	s.faults_passed = wt_fault_passed();

@@ -90,15 +90,15 @@ static int next_hex(struct wt_vma_walk *w, uintptr_t *out)
 	char c = 0;
 	int rc;
 
-	for (*out = 0; (rc = next_byte(w, &c)) > 0; *out = *out * 16) {
+	*out = 0;
+	while ((rc = next_byte(w, &c)) > 0) {
 		if (c >= '0' && c <= '9')
-			*out += (uintptr_t)(c - '0');
+			*out = *out * 16 + (uintptr_t)(c - '0');
 		else if (c >= 'a' && c <= 'f')
-			*out += (uintptr_t)(c - 'a' + 10);
+			*out = *out * 16 + (uintptr_t)(c - 'a' + 10);
 		else
 			break;
 	}
-	*out /= 16;
 	return rc;
 }
 

@@ -108,7 +108,7 @@ static int withdraw(struct wtrack *t, uintptr_t start, uintptr_t end,
 			struct wt_span s = { r[i].start > start ? r[i].start
 								: start,
 					     r[i].end < end ? r[i].end : end,
-					     r[i].attr };
+					     r[i].attr, false };
 
 			if (s.start >= end)
 				return 0;
@@ -128,7 +128,7 @@ int wt_watch_locked(struct wtrack *t, uintptr_t start, uintptr_t end,
 		    unsigned flags)
 {
 	const struct wt_backend *be = wt_be(t);
-	struct wt_span s = { start, start, 0 };
+	struct wt_span s = { start, start, 0, false };
 	struct wt_vma_walk w;
 	struct wt_vma v = { 0, 0, 0, false, 0 };
 	struct wtrack *other;
@@ -199,8 +199,8 @@ static void enroll_again(struct wtrack *t, uintptr_t start, uintptr_t done)
 	struct wt_range r;
 
 	while (start < done && wt_table_find(&t->table, start, &r)) {
-		struct wt_span s = { start, r.end < done ? r.end : done,
-				     r.attr };
+		struct wt_span s = { start, r.end < done ? r.end : done, r.attr,
+				     false };
 
 		wt_be(t)->enroll(t, &s, true);
 		start = s.end;
@@ -264,7 +264,7 @@ static int mark_watched(struct wtrack *t, uintptr_t start, uintptr_t end)
 			uintptr_t last = (end + grain - 1) & ~(grain - 1);
 			struct wt_span s = { start & ~(grain - 1),
 					     last < r[i].end ? last : r[i].end,
-					     r[i].attr };
+					     r[i].attr, false };
 
 			if (s.start < r[i].start)
 				s.start = r[i].start;
@@ -329,6 +329,7 @@ WT_API int wtrack_query(struct wtrack *t, const void *addr,
 	s.start = r.start;
 	s.end = r.end;
 	s.attr = r.attr;
+	s.mapped = false;
 	if (wt_be(t)->inspect(t, &s, at))
 		i.flags |= WTRACK_RANGE_LOST;
 	return wt_struct_give(info, &i);
