@@ -10,6 +10,7 @@
 #include "engine.h"
 #include "mem.h"
 #include "sys.h"
+#include "vma.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -154,8 +155,10 @@ static int run_on_scratch(const struct wt_backend *be, struct scene *s)
 	void *p;
 	int rc = wt_map(SCRATCH + BLOCK, &p, &account);
 
-	if (rc)
+	if (rc) {
+		wt_close_locked(s->t);
 		return rc;
+	}
 	block = ((uintptr_t)p + BLOCK - 1) & ~(uintptr_t)(BLOCK - 1);
 	/* Where huge pages are the rule, one store would make 512 pages dirty.
 	 */
@@ -186,7 +189,16 @@ static int try_backend(const struct wt_backend *be, uint64_t *caps)
 	rc = run_on_scratch(be, &s);
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);
 	*caps = s.caps;
+	/* Without the list of mappings a replaced one is not noticed. */
+	if (be->signals && !wt_vma_readable())
+		*caps &= ~(uint64_t)WTRACK_CAP_LOSS;
 	return rc;
+}
+
+/* What says nothing about the backend: another try may find it working. */
+static bool is_shortage(int rc)
+{
+	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
 }
 
 const struct wt_trial *wt_trial_of(const struct wt_backend *be)
@@ -198,7 +210,9 @@ const struct wt_trial *wt_trial_of(const struct wt_backend *be)
 			continue;
 		if (!trial->tried) {
 			trial->result = try_backend(be, &trial->caps);
-			__atomic_store_n(&trial->tried, true, __ATOMIC_RELEASE);
+			__atomic_store_n(&trial->tried,
+					 !is_shortage(trial->result),
+					 __ATOMIC_RELEASE);
 		}
 		return trial;
 	}

@@ -12,7 +12,10 @@ struct wt_trial {
 	uint64_t caps; /* WTRACK_CAP_* that it has here */
 };
 
-/* Tries it if that was not done yet.  Engine's lock. */
+/*
+ * Tries it if that was not done yet, or ended in a shortage of memory or
+ * descriptors, which is nobody's property.  Engine's lock.
+ */
 const struct wt_trial *wt_trial_of(const struct wt_backend *be);
 
 /* The result if it was tried, else one with `tried` false.  No lock. */

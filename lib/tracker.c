@@ -65,6 +65,8 @@ release:
 
 static int open_best(const struct wtrack_options *o, struct wtrack **out)
 {
+	int rc = -EOPNOTSUPP;
+
 	for (size_t i = 0; i < N_RANKING; i++) {
 		const struct wt_backend *be = ranking[i];
 		const struct wt_trial *trial;
@@ -74,8 +76,11 @@ static int open_best(const struct wtrack_options *o, struct wtrack **out)
 		trial = wt_trial_of(be);
 		if (!trial->result && !(o->require & ~trial->caps))
 			return wt_open_locked(be, trial->caps, out);
+		/* A shortage is told as what it is, unless another serves. */
+		if (trial->result && !trial->tried)
+			rc = trial->result;
 	}
-	return -EOPNOTSUPP;
+	return rc;
 }
 
 WT_API int wtrack_open(const struct wtrack_options *opts, struct wtrack **out)

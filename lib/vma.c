@@ -29,6 +29,11 @@ void wt_vma_close(void)
 	wt_fd_close(&maps);
 }
 
+bool wt_vma_readable(void)
+{
+	return wt_fd_is_ours(&maps);
+}
+
 void wt_vma_walk_init(struct wt_vma_walk *w, uintptr_t addr, bool writable)
 {
 	w->at = addr;

@@ -24,6 +24,9 @@ struct wt_vma {
 int wt_vma_open(void);
 void wt_vma_close(void);
 
+/* Whether it is open, and not another's file by now. */
+bool wt_vma_readable(void);
+
 struct wt_vma_walk {
 	uintptr_t at;  /* mappings that end after this are still to come */
 	bool writable; /* only those that can be written */
