@@ -98,7 +98,8 @@ void wtrack_close(struct wtrack *t);
  * Errors: -EINVAL (also: a kind of mapping that can't be watched), -ENOMEM (not
  * mapped, or no memory, or vm.max_map_count reached), -EEXIST (part is watched
  * by this handle), -EBUSY (by another handle or another userfaultfd), -EACCES
- * or -EPERM (the backend may not change the protection: sealed memory).
+ * or -EPERM (the backend may not change the protection: sealed memory), -EBADF
+ * (somebody closed the library's descriptors).
  * Nothing is changed on error.  Not async-signal-safe.  Since 0.1.
  */
 int wtrack_watch(struct wtrack *t, void *addr, size_t len, unsigned flags);
@@ -106,7 +107,8 @@ int wtrack_watch(struct wtrack *t, void *addr, size_t len, unsigned flags);
 /*
  * Stops watching [addr, addr + len), which may span ranges and parts of them;
  * what was dirty there is forgotten.
- * Errors: -EINVAL, -ENOENT (part is not watched by this handle), -ENOMEM.
+ * Errors: -EINVAL, -ENOENT (part is not watched by this handle), -ENOMEM,
+ * -EPERM (sealed since: its protection cannot be given back).
  * Nothing is changed on error.  Not async-signal-safe.  Since 0.1.
  */
 int wtrack_unwatch(struct wtrack *t, void *addr, size_t len);
@@ -163,8 +165,8 @@ ssize_t wtrack_collect(struct wtrack *t, struct wtrack_cursor *at,
 
 /*
  * Makes dirty the pages that contain [addr, addr + len): for stores that no
- * backend can see.  Errors: -EINVAL, -ENOENT (part is not watched), or the
- * kernel's.  Since 0.1.
+ * backend can see.  Errors: -EINVAL, -ENOENT (part is not watched, or not any
+ * more), -ENOMEM, -EPERM, -EACCES or -EBADF, as above.  Since 0.1.
  */
 int wtrack_mark(struct wtrack *t, const void *addr, size_t len);
 
@@ -173,7 +175,8 @@ int wtrack_mark(struct wtrack *t, const void *addr, size_t len);
  * the backend would otherwise let a system call that stores there fail with
  * EFAULT (no WTRACK_CAP_KERNEL_WRITES); else does nothing.  Holds until the
  * next clearing.  Memory that is not watched is left alone.
- * Errors: -EINVAL, -ENOMEM.  Since 0.1.
+ * Errors: -EINVAL, -ENOMEM, -EPERM (sealed), -EACCES (replaced by memory that
+ * cannot be written).  Since 0.1.
  */
 int wtrack_prepare_write(struct wtrack *t, void *addr, size_t len);
 

@@ -61,7 +61,8 @@ static int unprotect_each(const struct wt_span *s)
 
 		if (v.prot != (s->attr & WT_PROT_MASK))
 			rc = wt_mprotect_set(lo, hi, s->attr, true);
-		if (rc < 0)
+		/* EACCES: this mapping never was writable, nor ours. */
+		if (rc < 0 && rc != -EACCES)
 			worst = rc;
 	}
 	return rc < 0 ? rc : worst;

@@ -161,12 +161,13 @@ static bool add_lost(struct wtrack *t, uintptr_t start, uintptr_t end,
 }
 
 /*
- * A clearing scan failed: its bits may be gone.  All of it becomes one run,
- * for which there is room, or the scan would not have been made.  Then it is
- * armed again where it can be: safe, because all of it is reported. [G1][G3]
+ * A scan failed; if it was to clear, its bits may be gone.  All of it becomes
+ * one run, for which there is room, or the scan would not have been made.
+ * After a clearing scan it is armed again where it can be: safe, because all
+ * of it is reported. [G1][G3]
  */
 static void scan_failed(struct wtrack *t, const struct wt_span *s,
-			uintptr_t *at, struct wt_sink *sink)
+			uintptr_t *at, struct wt_sink *sink, bool clear)
 {
 	struct wt_page_region part[PARTS];
 	uintptr_t pos = *at;
@@ -174,7 +175,7 @@ static void scan_failed(struct wtrack *t, const struct wt_span *s,
 	wt_sink_add(sink, *at, s->end, WTRACK_RUN_LOST | WTRACK_RUN_DEGRADED);
 	wt_count(&t->count.degraded, 1);
 	*at = s->end;
-	while (pos < s->end) {
+	while (clear && pos < s->end) {
 		long n = wt_pagemap_registered(&pos, s->end, part, PARTS);
 
 		if (n <= 0)
@@ -289,7 +290,7 @@ static bool collect_parts(struct wtrack *t, const struct wt_span *s,
 		if (*at < sub.end && sink->n == sink->cap)
 			return false;
 		if (scan_any(t, &sub, at, sink, clear))
-			scan_failed(t, &sub, at, sink);
+			scan_failed(t, &sub, at, sink, clear);
 		if (*at < sub.end)
 			return false;
 	}
@@ -334,7 +335,7 @@ static void scan_collect(struct wtrack *t, const struct wt_span *s,
 	/* From now on this handle asks before it scans, as long as it lives. */
 	__atomic_store_n(&t->lossy, 1, __ATOMIC_RELAXED);
 	if (clear && !(s->attr & WT_HUGETLB))
-		scan_failed(t, s, at, sink);
+		scan_failed(t, s, at, sink, clear);
 	else
 		collect_lossy(t, s, at, sink, clear);
 }

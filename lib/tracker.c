@@ -73,6 +73,9 @@ static int open_best(const struct wtrack_options *o, struct wtrack **out)
 
 		if (o->backend && strcmp(o->backend, be->name) != 0)
 			continue;
+		/* Not even tried: it might install a handler to no end. */
+		if (o->require & ~be->caps)
+			continue;
 		trial = wt_trial_of(be);
 		if (!trial->result && !(o->require & ~trial->caps))
 			return wt_open_locked(be, trial->caps, out);

@@ -251,13 +251,18 @@ WT_API int wtrack_unwatch(struct wtrack *t, void *addr, size_t len)
 
 /* ---- mark, prepare_write, query ---- */
 
-/* Marks what is watched of [start, end), whole grains. */
+/*
+ * Marks what is watched of [start, end), whole grains.  In a section, so that
+ * an unwatch does not return before this is done with its range.
+ */
 static int mark_watched(struct wtrack *t, uintptr_t start, uintptr_t end)
 {
 	struct wt_range r[WT_LEAF_RANGES];
+	struct wt_section section;
 	size_t n;
 	int rc = 0;
 
+	wt_section_enter(&section);
 	while (!rc && start < end && (n = wt_table_peek(&t->table, start, r))) {
 		for (size_t i = 0; !rc && i < n && start < end; i++) {
 			uintptr_t grain = wt_range_grain(r[i].attr);
@@ -273,6 +278,7 @@ static int mark_watched(struct wtrack *t, uintptr_t start, uintptr_t end)
 			start = r[i].end;
 		}
 	}
+	wt_section_leave(&section);
 	return rc;
 }
 
