@@ -12,6 +12,12 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wtrack *handles;
 
+/* Threads inside a section. */
+static uint64_t inside;
+
+/* A section is a fault or a scan: most end within so many turns of others. */
+#define LOOKS 1000
+
 static struct {
 	uintptr_t start;
 	uintptr_t end;
@@ -48,20 +54,47 @@ void wt_engine_reset_lock(void)
 	pthread_mutex_init(&lock, NULL);
 }
 
+/*
+ * Both sides change `inside` by read-modify-write (acq_rel): either the waiter
+ * finds a reader in it, or the reader comes after the waiter in the order of
+ * that word, and sees all that the waiter did before.
+ */
+void wt_read_enter(void)
+{
+	__atomic_fetch_add(&inside, 1, __ATOMIC_ACQ_REL);
+	urcu_bp_read_lock();
+}
+
+void wt_read_leave(void)
+{
+	urcu_bp_read_unlock();
+	__atomic_fetch_sub(&inside, 1, __ATOMIC_ACQ_REL);
+}
+
+void wt_wait_for_readers(void)
+{
+	for (int i = 0; i < LOOKS; i++) {
+		if (!__atomic_fetch_add(&inside, 0, __ATOMIC_ACQ_REL))
+			return;
+		wt_sys_yield();
+	}
+	urcu_bp_synchronize_rcu();
+}
+
 void wt_section_enter(struct wt_section *section)
 {
 	section->entered = !__libc_single_threaded;
 	if (!section->entered)
 		return;
 	wt_signals_block(&section->saved);
-	urcu_bp_read_lock();
+	wt_read_enter();
 }
 
 void wt_section_leave(const struct wt_section *section)
 {
 	if (!section->entered)
 		return;
-	urcu_bp_read_unlock();
+	wt_read_leave();
 	wt_signals_restore(&section->saved);
 }
 
@@ -229,6 +262,8 @@ void wt_engine_revive(void)
 	if (all_users)
 		wt_vma_open();
 	moving.start = moving.end = 0;
+	/* Those who were inside are threads of the parent. */
+	inside = 0;
 	for (size_t i = 0; i < N_USES; i++)
 		if (uses[i].users)
 			result[i] = uses[i].be->revive();

@@ -51,6 +51,16 @@ void wt_unlock(const sigset_t *saved);
 struct wtrack *wt_first_handle(void);
 struct wtrack *wt_next_handle(const struct wtrack *t);
 
+/* A read-side section where signals are blocked already: a handler. */
+void wt_read_enter(void);
+void wt_read_leave(void);
+/*
+ * Waits for all who are inside a section.  Usually nobody is, and one look
+ * says so; synchronize_rcu(), which polls every 10 ms with signals blocked,
+ * is for when somebody always is.
+ */
+void wt_wait_for_readers(void);
+
 /*
  * A read-side section that a signal cannot suspend.  A process of one thread
  * needs none, and is spared two system calls.

@@ -22,8 +22,6 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include <urcu/urcu-bp.h>
-
 static struct sigaction previous;
 static int installed;
 static unsigned long passed;
@@ -76,7 +74,7 @@ static bool claim(const siginfo_t *si, const ucontext_t *uc)
 
 	if (si->si_code != SEGV_ACCERR || !is_write(uc))
 		return false;
-	urcu_bp_read_lock();
+	wt_read_enter();
 	for (t = wt_first_handle(); t && !done; t = wt_next_handle(t)) {
 		const struct wt_backend *be = wt_be(t);
 		struct wt_range r;
@@ -90,7 +88,7 @@ static bool claim(const siginfo_t *si, const ucontext_t *uc)
 	}
 	if (!done && !t)
 		done = should_retry(addr);
-	urcu_bp_read_unlock();
+	wt_read_leave();
 	return done;
 }
 

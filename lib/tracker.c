@@ -12,8 +12,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include <urcu/urcu-bp.h>
-
 #define WT_API __attribute__((visibility("default")))
 
 /* Best first.  `all` works anywhere, so that open always finds something. */
@@ -131,7 +129,7 @@ void wt_close_locked(struct wtrack *t)
 	unwatch_all(t);
 	wt_remove_handle(t);
 	/* Handlers that found the handle in the list are done after this. */
-	urcu_bp_synchronize_rcu();
+	wt_wait_for_readers();
 	wt_backend_release(be);
 	wt_table_destroy(&t->table);
 	wt_unmap(t, sizeof(*t), &memory);

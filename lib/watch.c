@@ -16,8 +16,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <urcu/urcu-bp.h>
-
 #define WT_API __attribute__((visibility("default")))
 
 /* Huge pages whose size the kernel's text does not say are taken for this. */
@@ -220,7 +218,7 @@ int wt_unwatch_locked(struct wtrack *t, uintptr_t start, uintptr_t end)
 	wt_set_moving(start, end);
 	/* Collections that did not see this transition end before it goes on.
 	 */
-	urcu_bp_synchronize_rcu();
+	wt_wait_for_readers();
 	rc = withdraw(t, start, end, &done);
 	if (rc)
 		enroll_again(t, start, done);
@@ -230,7 +228,7 @@ int wt_unwatch_locked(struct wtrack *t, uintptr_t start, uintptr_t end)
 	t->lossy = 0;
 	/* Handlers that found the range in the table are done with it. */
 	if (wt_be(t)->signals)
-		urcu_bp_synchronize_rcu();
+		wt_wait_for_readers();
 	return rc;
 }
 
