@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Uses all of wtrack.h, as any language mode that abi_header.sh compiles it
+ * in: C89, C99 and C++11, each strictly.
+ */
+#include <wtrack.h>
+
+/* The published layout, which later versions may only append to. */
+#define LAYOUT(name, condition) typedef char layout_##name[(condition) ? 1 : -1]
+LAYOUT(options, sizeof(struct wtrack_options) >= 32);
+LAYOUT(run, sizeof(struct wtrack_run) == 24);
+LAYOUT(run_flags, offsetof(struct wtrack_run, flags) == 16);
+LAYOUT(cursor, sizeof(struct wtrack_cursor) == 32);
+LAYOUT(range_info, sizeof(struct wtrack_range_info) >= 40);
+LAYOUT(info_epoch, offsetof(struct wtrack_info, epoch) == 32);
+LAYOUT(info_signal, offsetof(struct wtrack_info, door_signal) == 60);
+LAYOUT(stats_memory, offsetof(struct wtrack_stats, memory_bytes) == 88);
+
+int abi_header(struct wtrack_snapshot **s, struct wtrack_run *run);
+
+int abi_header(struct wtrack_snapshot **s, struct wtrack_run *run)
+{
+	struct wtrack_options options = WTRACK_OPTIONS_INIT;
+	struct wtrack_cursor cursor = WTRACK_CURSOR_INIT;
+	struct wtrack_range_info range;
+	struct wtrack_info info;
+	struct wtrack_stats stats;
+	struct wtrack *t = NULL;
+	int rc = wtrack_open(&options, &t);
+
+	if (rc < 0)
+		return rc;
+	range.size = sizeof(range);
+	info.size = sizeof(info);
+	stats.size = sizeof(stats);
+	rc |= wtrack_watch(t, run, sizeof(*run), WTRACK_WATCH_DIRTY);
+	rc |= (int)wtrack_collect(t, &cursor, run, 1, WTRACK_GET);
+	rc |= wtrack_mark(t, run, 1) | wtrack_prepare_write(t, run, 1);
+	rc |= wtrack_query(t, run, &range) | wtrack_info(t, &info);
+	rc |= wtrack_stats(t, &stats) | wtrack_snapshot(t, s);
+	rc |= wtrack_snapshot_next(*s, run) | wtrack_snapshot_contains(*s, run);
+	rc |= wtrack_snapshot_pages(*s) > wtrack_snapshot_epoch(*s);
+	wtrack_snapshot_rewind(*s);
+	wtrack_snapshot_free(*s);
+	rc |= wtrack_unwatch(t, run, sizeof(*run));
+	wtrack_close(t);
+	return rc;
+}

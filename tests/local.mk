@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+# The test suite.  A cmocka program is one line in CMOCKA_TESTS: its source is
+# NAME.c, and it links to the inside of the library.  abi_* tests see the
+# library as a stranger does.
+TEST_EXTENSIONS = .sh
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) \
+	$(top_srcdir)/build-aux/tap-driver.sh
+LOG_DRIVER_FLAGS = --comments
+SH_LOG_COMPILER = $(SHELL)
+AM_TESTS_ENVIRONMENT = \
+	CMOCKA_MESSAGE_OUTPUT=TAP; export CMOCKA_MESSAGE_OUTPUT; \
+	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; \
+	NM='$(NM)'; export NM; SANITIZER='$(SANITIZER)'; export SANITIZER; \
+	TEST_CFLAGS='$(CFLAGS) $(SANITIZER_CFLAGS) $(COVERAGE_CFLAGS)'; \
+	export TEST_CFLAGS; \
+	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
+	top_builddir='$(abs_top_builddir)'; export top_builddir;
+
+AM_CPPFLAGS += -I$(top_srcdir)/lib $(CMOCKA_CFLAGS)
+
+if HAVE_CMOCKA
+CMOCKA_TESTS = \
+	%reldir%/bug_io_uring \
+	%reldir%/bug_kernel_writes \
+	%reldir%/bug_many_runs \
+	%reldir%/live_calls \
+	%reldir%/live_collect \
+	%reldir%/live_cursor \
+	%reldir%/live_fork \
+	%reldir%/live_huge \
+	%reldir%/live_lost \
+	%reldir%/live_protect \
+	%reldir%/live_query \
+	%reldir%/live_ranges \
+	%reldir%/live_snapshot \
+	%reldir%/unit_dirtymap \
+	%reldir%/unit_doors \
+	%reldir%/unit_errors \
+	%reldir%/unit_errors_collect \
+	%reldir%/unit_errors_ranges \
+	%reldir%/unit_failing_mprotect \
+	%reldir%/unit_failing_scan \
+	%reldir%/unit_no_memory \
+	%reldir%/unit_options \
+	%reldir%/unit_region \
+	%reldir%/unit_region_readers \
+	%reldir%/unit_sink \
+	%reldir%/unit_vma
+check_LTLIBRARIES += %reldir%/libsupport.la
+%canon_reldir%_libsupport_la_SOURCES = \
+	%reldir%/support.c \
+	%reldir%/support.h \
+	%reldir%/support_dirty.c \
+	%reldir%/support_live.c \
+	%reldir%/support_live.h \
+	%reldir%/support_memory.c \
+	%reldir%/support_process.c
+endif
+
+check_PROGRAMS += $(CMOCKA_TESTS) %reldir%/unit_nomalloc \
+	%reldir%/unit_nomalloc_dlopen
+LDADD = %reldir%/libsupport.la lib/libwtrack-internal.la $(CMOCKA_LIBS)
+%canon_reldir%_unit_nomalloc_SOURCES = %reldir%/unit_nomalloc.c \
+	%reldir%/nomalloc.c %reldir%/nomalloc.h
+%canon_reldir%_unit_nomalloc_LDADD = lib/libwtrack.la
+# Not even linked to liburcu: dlopen brings it.
+%canon_reldir%_unit_nomalloc_dlopen_SOURCES = \
+	%reldir%/unit_nomalloc_dlopen.c %reldir%/nomalloc.c %reldir%/nomalloc.h
+%canon_reldir%_unit_nomalloc_dlopen_LDADD = -ldl
+
+TESTS += $(check_PROGRAMS) $(SHELL_TESTS)
+SHELL_TESTS = \
+	%reldir%/abi_header.sh \
+	%reldir%/abi_manpages.sh \
+	%reldir%/abi_symbols.sh \
+	%reldir%/abi_tags.sh \
+	%reldir%/man_examples.sh
+EXTRA_DIST += $(SHELL_TESTS) %reldir%/abi_consumer.c %reldir%/abi_header.c

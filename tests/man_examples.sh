@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The program in every page's EXAMPLES compiles without a warning, links to the
+# library and does what its page says: it exits with 0.
+set -eu
+: "${CC:=cc}" "${TEST_CFLAGS:=}" "${top_srcdir:=.}" "${top_builddir:=.}"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+count=0
+fail=0
+
+# Prints the text between .EX and .EE of a page's EXAMPLES, roff undone; \e
+# comes last, so that the backslashes it makes are not read again.
+extract() {
+	awk '/^\.SH / { on = ($2 == "EXAMPLES"); ex = 0 }
+	     /^\.EE/ { ex = 0 }
+	     on && ex && !/^\./ { print }
+	     /^\.EX/ { ex = 1 }' "$1" |
+		sed -e 's/\\&//g' -e 's/\\-/-/g' -e "s/\\\\(aq/'/g" \
+			-e 's/\\(dq/"/g' -e 's/\\(ti/~/g' -e 's/\\(ha/^/g' \
+			-e 's/\\(ga/`/g' -e 's/\\f[BIRP]//g' -e 's/\\e/\\/g'
+}
+
+for page in "$top_srcdir"/man/wtrack_*.3; do
+	grep -q '^\.so ' "$page" && continue
+	name=$(basename "$page" .3)
+	count=$((count + 1))
+	extract "$page" >"$dir/$name.c"
+	# The flags' words are separate arguments.
+	# shellcheck disable=SC2086
+	if ! "$top_builddir/libtool" --quiet --tag=CC --mode=link $CC \
+		$TEST_CFLAGS -Wall -Wextra -Werror -pthread \
+		-I"$top_srcdir/include" "$dir/$name.c" -o "$dir/$name" \
+		"$top_builddir/lib/libwtrack.la"; then
+		echo "not ok: the example of $name.3 does not compile"
+		fail=1
+		continue
+	fi
+	rc=0
+	(cd "$dir" && timeout 60 "./$name") >"$dir/out" 2>&1 </dev/null || rc=$?
+	if test $rc -ne 0; then
+		echo "not ok: the example of $name.3 exits with $rc"
+		cat "$dir/out"
+		fail=1
+	fi
+done
+echo "$count examples"
+test $count -gt 0 && exit $fail

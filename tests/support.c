@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* support.c: a case for each backend, and open handles. */
+#include "support.h"
+
+#include "sys.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECONDS 300
+
+const char *const backend_names[3] = { "scan", "mprotect", "all" };
+
+/* ---- cases ---- */
+
+static pid_t program;
+
+void allow_more_seconds(unsigned seconds)
+{
+	alarm(SECONDS + seconds);
+}
+
+static int before_case(void **state)
+{
+	(void)state;
+	alarm(SECONDS);
+	return 0;
+}
+
+/*
+ * cmocka puts handlers of its own over these for each case.  Faults belong to
+ * the library; and a case that crashes ends the program, which says enough.
+ */
+static const int taken_signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS };
+
+#define N_TAKEN (sizeof(taken_signals) / sizeof(taken_signals[0]))
+
+static struct sigaction own_actions[N_TAKEN];
+
+static void keep_actions(void)
+{
+	for (size_t i = 0; i < N_TAKEN; i++)
+		sigaction(taken_signals[i], NULL, &own_actions[i]);
+}
+
+struct planned {
+	const char *backend;
+	CMUnitTestFunction run;
+};
+
+static void run_planned(void **state)
+{
+	struct planned *planned = *state;
+	void *backend = (void *)(uintptr_t)planned->backend;
+
+	/* The case before may have failed with it set. */
+	wt_sys_hook = NULL;
+	for (size_t i = 0; i < N_TAKEN; i++)
+		sigaction(taken_signals[i], &own_actions[i], NULL);
+	planned->run(&backend);
+}
+
+/* A failed assert in a child comes here too, and must go no further. */
+static int after_case(void **state)
+{
+	(void)state;
+	if (getpid() != program) {
+		static const char text[] = "# an assert failed in a child\n";
+		ssize_t told = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+		(void)told;
+		_exit(1);
+	}
+	alarm(0);
+	return 0;
+}
+
+static bool is_required(const char *backend)
+{
+	const char *required = getenv("WTRACK_REQUIRE_BACKENDS");
+	size_t len = strlen(backend);
+
+	for (const char *p = required; p && *p; p += strcspn(p, " ,")) {
+		p += strspn(p, " ,");
+		if (!strncmp(p, backend, len) && strcspn(p, " ,") == len)
+			return true;
+	}
+	return false;
+}
+
+struct program {
+	struct CMUnitTest *tests;
+	size_t n;
+	size_t cap;
+	struct {
+		int error;
+		uint64_t caps;
+	} backend[3];
+};
+
+static void add(struct program *p, const struct test_case *c,
+		const char *backend)
+{
+	size_t len = strlen(c->name) + (backend ? strlen(backend) : 0) + 3;
+	struct planned *planned = malloc(sizeof(*planned));
+	struct CMUnitTest *test;
+	char *name = malloc(len);
+
+	if (p->n == p->cap) {
+		p->cap = 2 * p->cap + 16;
+		p->tests = realloc(p->tests, p->cap * sizeof(*p->tests));
+	}
+	if (!name || !planned || !p->tests)
+		abort();
+	planned->backend = backend;
+	planned->run = c->run;
+	if (backend)
+		snprintf(name, len, "%s[%s]", c->name, backend);
+	else
+		snprintf(name, len, "%s", c->name);
+	test = &p->tests[p->n++];
+	memset(test, 0, sizeof(*test));
+	test->name = name;
+	test->test_func = run_planned;
+	test->setup_func = before_case;
+	test->teardown_func = after_case;
+	test->initial_state = planned;
+}
+
+static void add_for_backends(struct program *p, const struct test_case *c)
+{
+	for (size_t b = 0; b < 3; b++) {
+		if (p->backend[b].error)
+			printf("# %s[%s] left out: no such backend here: %s\n",
+			       c->name, backend_names[b],
+			       strerror(-p->backend[b].error));
+		else if (c->needs & ~p->backend[b].caps)
+			printf("# %s[%s] left out: not promised there\n",
+			       c->name, backend_names[b]);
+		else
+			add(p, c, backend_names[b]);
+	}
+}
+
+static int look_at_backends(struct program *p)
+{
+	int rc = 0;
+
+	for (size_t b = 0; b < 3; b++) {
+		p->backend[b].error = backend_error(backend_names[b]);
+		if (!p->backend[b].error) {
+			struct wtrack *t = open_on(backend_names[b]);
+
+			p->backend[b].caps = caps_of(t);
+			wtrack_close(t);
+		} else if (is_required(backend_names[b])) {
+			printf("Bail out! backend %s is required: %s\n",
+			       backend_names[b],
+			       strerror(-p->backend[b].error));
+			rc = 1;
+		}
+	}
+	return rc;
+}
+
+int run_cases(const char *group, const struct test_case *cases, size_t n)
+{
+	struct program p = { 0 };
+	int rc;
+
+	program = getpid();
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	unsetenv("WTRACK_BACKEND");
+	if (look_at_backends(&p))
+		return 1;
+	for (size_t i = 0; i < n; i++) {
+		const char *why = cases[i].lacks ? cases[i].lacks() : NULL;
+
+		if (why)
+			printf("# %s left out: %s\n", cases[i].name, why);
+		else if (cases[i].each_backend)
+			add_for_backends(&p, &cases[i]);
+		else
+			add(&p, &cases[i], NULL);
+	}
+	if (!p.n) {
+		printf("1..0 # SKIP nothing of %s can run here\n", group);
+		return 0;
+	}
+	keep_actions();
+	rc = _cmocka_run_group_tests(group, p.tests, p.n, NULL, NULL);
+	for (size_t i = 0; i < p.n; i++) {
+		free(p.tests[i].initial_state);
+		free((void *)(uintptr_t)p.tests[i].name);
+	}
+	free(p.tests);
+	return rc;
+}
+
+/* ---- backends ---- */
+
+static int try_open(const char *backend, struct wtrack **t)
+{
+	struct wtrack_options options = WTRACK_OPTIONS_INIT;
+
+	options.backend = backend;
+	return wtrack_open(&options, t);
+}
+
+int backend_error(const char *backend)
+{
+	struct wtrack *t = NULL;
+	int rc = try_open(backend, &t);
+
+	if (!rc)
+		wtrack_close(t);
+	return rc;
+}
+
+struct wtrack *open_on(const char *backend)
+{
+	struct wtrack *t = NULL;
+
+	assert_int_equal(try_open(backend, &t), 0);
+	assert_non_null(t);
+	return t;
+}
+
+uint64_t caps_of(struct wtrack *t)
+{
+	struct wtrack_info info = { .size = sizeof(info) };
+
+	assert_int_equal(wtrack_info(t, &info), 0);
+	return info.caps;
+}
+
+struct wtrack_stats stats_of(struct wtrack *t)
+{
+	struct wtrack_stats stats = { .size = sizeof(stats) };
+
+	assert_int_equal(wtrack_stats(t, &stats), 0);
+	return stats;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * support.h: what all test programs share.
+ *
+ * A program lists its cases and passes them to run_cases(), which runs a case
+ * once, or once for each backend that works here.  `*state` of a case is the
+ * backend's name.  What cannot run here is left out with a `# reason` line.
+ *
+ * cmocka's asserts also work in a forked child: they end it, and whoever waits
+ * for it sees that it failed.
+ */
+#ifndef SUPPORT_H
+#define SUPPORT_H
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "wtrack.h"
+
+/* ---- cases ---- */
+
+struct test_case {
+	const char *name;
+	CMUnitTestFunction run;
+	bool each_backend;
+	uint64_t needs;             /* WTRACK_CAP_* of the backend */
+	const char *(*lacks)(void); /* NULL, or why it cannot run here */
+};
+
+/* Once, with no backend; or for each backend that works. */
+#define CASE(f)                       \
+	{                             \
+#f, f, false, 0, NULL \
+	}
+#define CASE_EACH(f)                 \
+	{                            \
+#f, f, true, 0, NULL \
+	}
+/* For each backend that has all of `caps`. */
+#define CASE_NEEDS(f, caps)             \
+	{                               \
+#f, f, true, caps, NULL \
+	}
+/* As CASE and CASE_NEEDS, where `lacks` returns NULL. */
+#define CASE_IF(f, lacks)              \
+	{                              \
+#f, f, false, 0, lacks \
+	}
+#define CASE_NEEDS_IF(f, caps, lacks)    \
+	{                                \
+#f, f, true, caps, lacks \
+	}
+
+/* Runs all; the value is main's. */
+int run_cases(const char *group, const struct test_case *cases, size_t n);
+#define RUN_CASES(group, cases) \
+	run_cases(group, cases, sizeof(cases) / sizeof((cases)[0]))
+
+/* A case that hangs is killed after five minutes, or so many seconds more. */
+void allow_more_seconds(unsigned seconds);
+
+/* Reasons for CASE_IF. */
+const char *lacks_hugetlb(void);
+const char *lacks_root(void);
+const char *lacks_native_run(void); /* under valgrind or a sanitizer */
+const char *lacks_scan(void);
+const char *lacks_mprotect(void);
+
+/* ---- backends ---- */
+
+extern const char *const backend_names[3];
+
+/* 0, or the negative errno of an open on this backend; tried each time. */
+int backend_error(const char *backend);
+/* An open handle. */
+struct wtrack *open_on(const char *backend);
+uint64_t caps_of(struct wtrack *t);
+struct wtrack_stats stats_of(struct wtrack *t);
+
+/* ---- memory ---- */
+
+size_t page_size(void);
+
+enum mem_kind {
+	MEM_ANON,
+	MEM_THP, /* anonymous, huge pages advised, aligned for them */
+	MEM_SHARED_ANON,
+	MEM_MEMFD,        /* shared */
+	MEM_FILE_PRIVATE, /* a regular file with contents */
+	MEM_FILE_SHARED,
+	MEM_HUGETLB, /* a page is a huge page */
+	MEM_KINDS
+};
+
+struct mem {
+	char *base;
+	size_t pages;
+	size_t page; /* bytes of one */
+	int fd;      /* -1: none */
+};
+
+const char *mem_kind_name(enum mem_kind kind);
+/* NULL, or why there is no such memory here. */
+const char *mem_kind_lacks(enum mem_kind kind);
+/* Populated, if `populate`, by reading or writing each page. */
+struct mem mem_map(enum mem_kind kind, size_t pages, bool populate);
+void mem_unmap(struct mem *m);
+
+/* Anonymous pages, each written once. */
+char *map_pages(size_t pages);
+/* The same, watched. */
+char *map_watched(struct wtrack *t, size_t pages);
+void unmap_pages(char *base, size_t pages);
+
+/* A store that the compiler keeps. */
+void touch(char *base, size_t page);
+
+/* ---- what is dirty ---- */
+
+/*
+ * Collects everything, with `flags`, into a static array and checks what holds
+ * always: ascending, no overlap, no touching runs of equal flags, a flag each.
+ */
+struct run_list {
+	const struct wtrack_run *at;
+	size_t n;
+};
+struct run_list collect_all(struct wtrack *t, unsigned flags);
+void clear_all(struct wtrack *t);
+
+/* Looks, and clears nothing. */
+bool is_dirty(struct wtrack *t, const void *addr);
+/* The flags of the run that has `addr`; 0 if it is clean. */
+uint64_t flags_at(struct wtrack *t, const void *addr);
+
+/*
+ * Exactly these pages, by number from `base`, are dirty in all of the handle,
+ * and were written.  On a backend that is not precise: at least these are, and
+ * each run says WTRACK_RUN_UNTRACKED.  Clears nothing.
+ */
+void assert_dirty_exactly(struct wtrack *t, const char *base,
+			  const size_t *pages, size_t n);
+/* At least these are. */
+void assert_dirty_superset(struct wtrack *t, const char *base,
+			   const size_t *pages, size_t n);
+#define PAGES(...)                       \
+	(const size_t[]){ __VA_ARGS__ }, \
+		sizeof((const size_t[]){ __VA_ARGS__ }) / sizeof(size_t)
+#define assert_dirty(t, base, ...) \
+	assert_dirty_exactly(t, base, PAGES(__VA_ARGS__))
+/* Nothing is dirty (where the backend can know). */
+void assert_clean(struct wtrack *t);
+
+/* What a failed call must leave as it was: compare before and after. */
+struct state {
+	uint64_t caps;
+	uint64_t epoch;
+	uint64_t ranges;
+	uint64_t watched_bytes;
+	size_t n;
+	struct wtrack_run runs[64];
+};
+struct state state_of(struct wtrack *t);
+void assert_state_is(struct wtrack *t, const struct state *before);
+
+/*
+ * The call returns exactly this, and leaves errno alone.  `int` or `ssize_t`.
+ */
+#define assert_returns(expected, call)                            \
+	do {                                                      \
+		errno = 1234;                                     \
+		assert_int_equal((long)(call), (long)(expected)); \
+		assert_int_equal(errno, 1234);                    \
+	} while (0)
+
+/* ---- processes ---- */
+
+/* Forks, runs `f` in the child, and returns its wait status. */
+int run_in_child(void (*f)(void *), void *arg);
+/* The child must exit with 0; must be killed by this signal. */
+void assert_child_passes(void (*f)(void *), void *arg);
+void assert_child_killed_by(int signal, void (*f)(void *), void *arg);
+/* Ends a child that it is called in, telling where, unless `ok`. */
+void check_at(bool ok, const char *what, const char *file, int line);
+#define CHECK(x) check_at(x, #x, __FILE__, __LINE__)
+
+/*
+ * A process in which nothing was opened yet: runs this program anew with the
+ * scenario's name as its argument, and returns the wait status.  main() passes
+ * that argument to run_scenario(); what a scenario returns is the exit status.
+ */
+struct scenario {
+	const char *name;
+	int (*run)(void);
+};
+int run_self(const char *scenario);
+int run_scenario(const struct scenario *scenarios, size_t n, const char *name);
+#define SCENARIO(f)   \
+	{             \
+#f, f \
+	}
+#define RUN_SCENARIO(scenarios, name)                                       \
+	run_scenario(scenarios, sizeof(scenarios) / sizeof((scenarios)[0]), \
+		     name)
+
+/* What a leak would change. */
+struct usage {
+	size_t fds;
+	size_t mapped_pages;
+};
+struct usage usage_now(void);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* support_memory.c: memory of every kind, and what a machine lacks. */
+#include "support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MFD_CLOEXEC
+#define MFD_CLOEXEC 1u
+#endif
+
+#define HUGE_ALIGN ((size_t)2 << 20)
+
+size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* ---- what a machine lacks ---- */
+
+static size_t huge_page_size(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+	size_t kib = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Hugepagesize: %zu kB", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib << 10;
+}
+
+const char *lacks_hugetlb(void)
+{
+	size_t huge = huge_page_size();
+	void *p;
+
+	if (!huge)
+		return "the kernel has no huge pages";
+	p = mmap(NULL, 8 * huge, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	if (p == MAP_FAILED)
+		return "vm.nr_hugepages is below 8";
+	munmap(p, 8 * huge);
+	return NULL;
+}
+
+const char *lacks_root(void)
+{
+	return geteuid() == 0 ? NULL : "it needs root";
+}
+
+const char *lacks_native_run(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	if (preload && strstr(preload, "vgpreload"))
+		return "too slow or too different under valgrind";
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+	return "too slow or too different under a sanitizer";
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	return "too slow or too different under a sanitizer";
+#endif
+	return NULL;
+}
+
+const char *lacks_scan(void)
+{
+	return backend_error("scan") ? "the scan backend does not work" : NULL;
+}
+
+const char *lacks_mprotect(void)
+{
+	return backend_error("mprotect") ? "the mprotect backend does not work"
+					 : NULL;
+}
+
+/* ---- memory ---- */
+
+static const char *const kind_names[MEM_KINDS] = {
+	"anonymous",    "transparent_huge", "shared_anonymous", "memfd",
+	"private_file", "shared_file",      "hugetlb",
+};
+
+const char *mem_kind_name(enum mem_kind kind)
+{
+	return kind_names[kind];
+}
+
+const char *mem_kind_lacks(enum mem_kind kind)
+{
+	return kind == MEM_HUGETLB ? lacks_hugetlb() : NULL;
+}
+
+static char *map_aligned(size_t len)
+{
+	char *p = mmap(NULL, len + HUGE_ALIGN, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t head;
+
+	if (p == MAP_FAILED)
+		return MAP_FAILED;
+	head = -(uintptr_t)p & (HUGE_ALIGN - 1);
+	if (head)
+		munmap(p, head);
+	munmap(p + head + len, HUGE_ALIGN - head);
+	madvise(p + head, len, MADV_HUGEPAGE);
+	return p + head;
+}
+
+static int new_file(enum mem_kind kind, size_t len)
+{
+	const char *dir = getenv("TMPDIR");
+	char path[256], block[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/wtrack-test-XXXXXX",
+		 dir && *dir ? dir : "/tmp");
+	fd = kind == MEM_MEMFD ? memfd_create("wtrack-test", MFD_CLOEXEC)
+			       : mkostemp(path, O_CLOEXEC);
+	assert_true(fd >= 0);
+	if (kind != MEM_MEMFD)
+		unlink(path);
+	memset(block, 'f', sizeof(block));
+	for (size_t at = 0; kind != MEM_MEMFD && at < len; at += sizeof(block))
+		assert_int_equal(write(fd, block, sizeof(block)),
+				 sizeof(block));
+	assert_int_equal(ftruncate(fd, (off_t)len), 0);
+	return fd;
+}
+
+static char *map_kind(enum mem_kind kind, size_t len, int *fd)
+{
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+
+	if (kind == MEM_THP)
+		return map_aligned(len);
+	if (kind == MEM_HUGETLB)
+		flags |= MAP_HUGETLB;
+	else if (kind == MEM_SHARED_ANON)
+		flags = MAP_SHARED | MAP_ANONYMOUS;
+	else if (kind == MEM_FILE_PRIVATE)
+		flags = MAP_PRIVATE;
+	else if (kind != MEM_ANON)
+		flags = MAP_SHARED;
+	if (!(flags & MAP_ANONYMOUS))
+		*fd = new_file(kind, len);
+	return mmap(NULL, len, PROT_READ | PROT_WRITE, flags, *fd, 0);
+}
+
+struct mem mem_map(enum mem_kind kind, size_t pages, bool populate)
+{
+	struct mem m = { NULL, pages, page_size(), -1 };
+
+	if (kind == MEM_HUGETLB)
+		m.page = huge_page_size();
+	m.base = map_kind(kind, pages * m.page, &m.fd);
+	assert_ptr_not_equal(m.base, MAP_FAILED);
+	for (size_t i = 0; populate && i < pages; i++)
+		*(volatile char *)(m.base + i * m.page) = 1;
+	return m;
+}
+
+void mem_unmap(struct mem *m)
+{
+	munmap(m->base, m->pages * m->page);
+	if (m->fd >= 0)
+		close(m->fd);
+}
+
+char *map_pages(size_t pages)
+{
+	return mem_map(MEM_ANON, pages, true).base;
+}
+
+char *map_watched(struct wtrack *t, size_t pages)
+{
+	char *base = map_pages(pages);
+
+	assert_int_equal(wtrack_watch(t, base, pages * page_size(), 0), 0);
+	return base;
+}
+
+void unmap_pages(char *base, size_t pages)
+{
+	assert_int_equal(munmap(base, pages * page_size()), 0);
+}
+
+void touch(char *base, size_t page)
+{
+	++*(volatile char *)(base + page * page_size());
+}
