@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bench.h: what the cases, the contenders and the report share.
+ *
+ * A *contender* is one way to track writes: the library with one backend, or
+ * a peer written by hand.  A *span* is memory cut into pieces that a contender
+ * attaches to.  A *case* lets contenders take turns on one span, so that all
+ * meet the same physical pages and the same page tables, and keeps the minimum
+ * of each one's rounds.
+ */
+#ifndef WTRACK_BENCH_H
+#define WTRACK_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MIB ((size_t)1 << 20)
+
+struct bench {
+	bool json;
+	bool quick;
+	size_t page;     /* bytes */
+	unsigned rounds; /* turns per contender */
+};
+
+/* --- main.c --- */
+
+_Noreturn void bench_die(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2)));
+void bench_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Nanoseconds of the monotonic clock. */
+uint64_t bench_now(void);
+
+/* Lowers *best to ns; 0 stands for "no round yet". */
+void bench_keep_min(uint64_t *best, uint64_t ns);
+
+/* --- report.c --- */
+
+enum target_kind {
+	TARGET_NONE,
+	TARGET_RATIO,
+	TARGET_VALUE
+};
+
+struct row {
+	const char *name;
+	const char *backend;
+	size_t n; /* what the case worked on: pages, ranges or calls */
+	double value;
+	const char *unit;
+	const char *peer; /* NULL: measured alone */
+	double peer_value;
+	enum target_kind target;
+	double limit; /* of the ratio or of the value */
+};
+
+void report_row(const struct bench *b, const struct row *row);
+
+/* --- span.c --- */
+
+/* Pieces of `piece` bytes, one every `stride` bytes of [base, base + len). */
+struct span {
+	unsigned char *base;
+	size_t len;
+	size_t piece;
+	size_t stride;
+};
+
+/* Private anonymous memory without huge pages, nothing populated yet. */
+struct span span_map(const struct bench *b, size_t len);
+void span_unmap(const struct bench *b, struct span *span);
+struct span span_cut(struct span span, size_t piece, size_t stride);
+bool span_is_whole(const struct span *span);
+size_t span_pieces(const struct span *span);
+
+/* Writes every `step`-th page (0: none) and returns how many. */
+size_t span_write(const struct bench *b, const struct span *span, size_t step);
+/* Gives every page its memory. */
+void span_populate(const struct bench *b, const struct span *span);
+
+/* --- contender.c and peer_*.c --- */
+
+struct contender;
+
+struct contender_ops {
+	const char *name;
+	int (*open)(struct contender *c);   /* 0 or a negative errno */
+	void (*close)(struct contender *c); /* may be NULL */
+	/* Around all use of one span, may be NULL: for signal handlers. */
+	void (*enter)(struct contender *c, const struct span *span);
+	void (*leave)(struct contender *c);
+	/* Memory becomes tracked and clean, or plain again. */
+	void (*attach)(struct contender *c, unsigned char *addr, size_t len);
+	void (*detach)(struct contender *c, unsigned char *addr, size_t len);
+	/* Returns how many pages of the span are dirty. */
+	size_t (*collect)(struct contender *c, const struct span *span,
+			  bool clear);
+};
+
+struct contender {
+	const struct contender_ops *ops;
+	const char *backend; /* of the library; NULL for peers */
+	const struct bench *bench;
+	bool opened;
+	struct wtrack *handle;
+	int uffd;
+	int pagemap;
+};
+
+extern const struct contender_ops contender_wtrack;
+extern const struct contender_ops contender_raw;
+extern const struct contender_ops contender_mprotect;
+extern const struct contender_ops contender_libsigsegv;
+
+/* Opens, or says on standard error why `what` goes without it. */
+bool contender_open(const struct bench *b, struct contender *c,
+		    const char *what);
+void contender_close(struct contender *c);
+void contender_attach(struct contender *c, const struct span *span);
+void contender_detach(struct contender *c, const struct span *span);
+
+/* Collects and dies, naming `what`, unless `expect` pages are reported. */
+uint64_t contender_timed_collect(struct contender *c, const struct span *span,
+				 bool clear, size_t expect, const char *what);
+
+/* The array that the library and the raw loop hand to a collection: three
+ * words per run, for both.  Its size is the number of runs that the kernel
+ * buffers for one call, times 16; larger ones only leave the L2 cache. */
+#define RUNS_MAX ((size_t)8192)
+extern uint64_t runs_buffer[3 * RUNS_MAX];
+
+/* --- density.c: collections over memory written more or less densely --- */
+
+struct density {
+	const char *label;
+	size_t step;        /* every step-th page is written; 0: none */
+	unsigned clearings; /* in each round */
+};
+
+#define DENSITIES_MAX 5
+enum {
+	MODE_GET,
+	MODE_GET_CLEAR,
+	MODES
+};
+
+/* One contender's part in it, and the best nanoseconds so far. */
+struct turn {
+	struct contender *contender;
+	struct span span;
+	uint64_t best[MODES][DENSITIES_MAX];
+};
+
+/* Lets the contenders take turns, another one first in each round. */
+void density_run(const struct bench *b, const char *what, struct turn *turns,
+		 size_t nturns, const struct density *densities,
+		 size_t ndensities);
+/* `mine` against `other`, divided by `per` units of work. */
+void density_report(const struct bench *b, struct row row,
+		    const struct turn *mine, const struct turn *other,
+		    const struct density *densities, size_t ndensities,
+		    double per);
+
+/* --- dirtylog.c: what a SIGSEGV handler written by hand needs --- */
+
+void dirtylog_enter(const struct bench *b, const struct span *span);
+void dirtylog_leave(void);
+/* Records a page and makes it writable; false if it is not in the span. */
+bool dirtylog_fault(void *addr);
+/* For contender_ops. */
+void dirtylog_attach(struct contender *c, unsigned char *addr, size_t len);
+void dirtylog_detach(struct contender *c, unsigned char *addr, size_t len);
+size_t dirtylog_collect(struct contender *c, const struct span *span,
+			bool clear);
+
+/* --- case_*.c --- */
+
+void case_collect(const struct bench *b);
+void case_adjacent(const struct bench *b);
+void case_gaps(const struct bench *b);
+void case_first_write(const struct bench *b);
+void case_watch(const struct bench *b);
+void case_memory(const struct bench *b);
+/* The last: the process has a second thread from then on. */
+void case_threads(const struct bench *b);
+
+#endif

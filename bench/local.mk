@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+# wtrack-bench, built with everything so that it stays buildable; make bench
+# runs it, with BENCH_ARGS.
+noinst_PROGRAMS += %reldir%/wtrack-bench
+%canon_reldir%_wtrack_bench_SOURCES = \
+	%reldir%/bench.h \
+	%reldir%/case_collect.c \
+	%reldir%/case_first_write.c \
+	%reldir%/case_memory.c \
+	%reldir%/case_watch.c \
+	%reldir%/contender.c \
+	%reldir%/density.c \
+	%reldir%/dirtylog.c \
+	%reldir%/main.c \
+	%reldir%/peer_libsigsegv.c \
+	%reldir%/peer_mprotect.c \
+	%reldir%/peer_raw.c \
+	%reldir%/peer_wtrack.c \
+	%reldir%/report.c \
+	%reldir%/span.c
+%canon_reldir%_wtrack_bench_LDADD = lib/libwtrack.la $(SIGSEGV_LIBS)
+
+EXTRA_DIST += %reldir%/RESULTS.md
+
+bench: %reldir%/wtrack-bench
+	%reldir%/wtrack-bench $(BENCH_ARGS)
+.PHONY: bench

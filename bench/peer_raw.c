@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * peer_raw.c: the least that a program must do to use PAGEMAP_SCAN by itself.
+ *
+ * It holds the kernel's ABI in its own definitions and shares nothing with the
+ * library: it is what the library is compared with.
+ */
+#include "bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct raw_scan {
+	uint64_t size;
+	uint64_t flags;
+	uint64_t start;
+	uint64_t end;
+	uint64_t walk_end;
+	uint64_t vec;
+	uint64_t vec_len;
+	uint64_t max_pages;
+	uint64_t category_inverted;
+	uint64_t category_mask;
+	uint64_t category_anyof_mask;
+	uint64_t return_mask;
+};
+
+struct raw_region {
+	uint64_t start;
+	uint64_t end;
+	uint64_t categories;
+};
+
+_Static_assert(sizeof(struct raw_scan) == 96, "the kernel's size");
+_Static_assert(sizeof(struct raw_region) == 24, "the kernel's size");
+
+#define RAW_PAGEMAP_SCAN        _IOWR('f', 16, struct raw_scan)
+#define RAW_SCAN_WP_MATCHING    1u
+#define RAW_SCAN_CHECK_WPASYNC  2u
+#define RAW_PAGE_IS_WRITTEN     2u
+#define RAW_UFFD_WP_UNPOPULATED (1u << 13)
+#define RAW_UFFD_WP_ASYNC       (1u << 15)
+#define RAW_UFFD_USER_MODE_ONLY 1
+#define RAW_USERFAULTFD_IOC_NEW _IO(0xAA, 0x00)
+
+static int open_uffd(void)
+{
+	int flags = O_CLOEXEC | O_NONBLOCK;
+	int fd = (int)syscall(SYS_userfaultfd, flags | RAW_UFFD_USER_MODE_ONLY);
+	int dev;
+
+	if (fd >= 0)
+		return fd;
+	dev = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+	if (dev < 0)
+		return -errno;
+	fd = ioctl(dev, RAW_USERFAULTFD_IOC_NEW, flags);
+	fd = fd < 0 ? -errno : fd;
+	close(dev);
+	return fd;
+}
+
+static int raw_open(struct contender *c)
+{
+	struct uffdio_api api = {
+		.api = UFFD_API,
+		.features = RAW_UFFD_WP_ASYNC | RAW_UFFD_WP_UNPOPULATED,
+	};
+	int rc;
+
+	c->uffd = open_uffd();
+	if (c->uffd < 0)
+		return c->uffd;
+	c->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	if (c->pagemap >= 0 && ioctl(c->uffd, UFFDIO_API, &api) == 0)
+		return 0;
+	rc = -errno;
+	if (c->pagemap >= 0)
+		close(c->pagemap);
+	close(c->uffd);
+	return rc;
+}
+
+static void raw_close(struct contender *c)
+{
+	close(c->pagemap);
+	close(c->uffd);
+}
+
+static void raw_attach(struct contender *c, unsigned char *addr, size_t len)
+{
+	struct uffdio_register reg = {
+		.range = { (uintptr_t)addr, len },
+		.mode = UFFDIO_REGISTER_MODE_WP,
+	};
+	struct uffdio_writeprotect wp = {
+		.range = { (uintptr_t)addr, len },
+		.mode = UFFDIO_WRITEPROTECT_MODE_WP,
+	};
+
+	if (ioctl(c->uffd, UFFDIO_REGISTER, &reg) != 0)
+		bench_die("raw: UFFDIO_REGISTER: %s", strerror(errno));
+	if (ioctl(c->uffd, UFFDIO_WRITEPROTECT, &wp) != 0)
+		bench_die("raw: UFFDIO_WRITEPROTECT: %s", strerror(errno));
+}
+
+static void raw_detach(struct contender *c, unsigned char *addr, size_t len)
+{
+	struct uffdio_range range = { (uintptr_t)addr, len };
+
+	if (ioctl(c->uffd, UFFDIO_UNREGISTER, &range) != 0)
+		bench_die("raw: UFFDIO_UNREGISTER: %s", strerror(errno));
+}
+
+static size_t scan_bytes(int pagemap, unsigned char *addr, size_t len,
+			 bool clear)
+{
+	struct raw_region *regions = (struct raw_region *)(void *)runs_buffer;
+	struct raw_scan arg = {
+		.size = sizeof(arg),
+		.flags = RAW_SCAN_CHECK_WPASYNC |
+			 (clear ? RAW_SCAN_WP_MATCHING : 0),
+		.start = (uintptr_t)addr,
+		.end = (uintptr_t)addr + len,
+		.vec = (uintptr_t)regions,
+		.vec_len = RUNS_MAX,
+		.category_mask = RAW_PAGE_IS_WRITTEN,
+		.return_mask = RAW_PAGE_IS_WRITTEN,
+	};
+	size_t bytes = 0;
+	int n;
+
+	do {
+		n = ioctl(pagemap, RAW_PAGEMAP_SCAN, &arg);
+		if (n < 0)
+			bench_die("raw: PAGEMAP_SCAN: %s", strerror(errno));
+		for (int i = 0; i < n; i++)
+			bytes += regions[i].end - regions[i].start;
+		/* walk_end is no place to go on from: where the end was
+		 * reached after the kernel's buffer had been full, it is the
+		 * start of the last buffer. */
+		if (n > 0)
+			arg.start = regions[n - 1].end;
+	} while ((size_t)n == RUNS_MAX);
+	return bytes;
+}
+
+static size_t raw_collect(struct contender *c, const struct span *span,
+			  bool clear)
+{
+	size_t bytes = 0;
+
+	if (span_is_whole(span))
+		return scan_bytes(c->pagemap, span->base, span->len, clear) /
+		       c->bench->page;
+	for (size_t off = 0; off < span->len; off += span->stride)
+		bytes += scan_bytes(c->pagemap, span->base + off, span->piece,
+				    clear);
+	return bytes / c->bench->page;
+}
+
+const struct contender_ops contender_raw = {
+	.name = "raw",
+	.open = raw_open,
+	.close = raw_close,
+	.attach = raw_attach,
+	.detach = raw_detach,
+	.collect = raw_collect,
+};

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.c: prints one row, as a line of a table or as a JSON object.
+ *
+ * The JSON objects have exactly the fields name, backend, n, value, unit,
+ * peer and ratio; peer and ratio are null for what was measured alone.
+ */
+#include "bench.h"
+
+#include <stdio.h>
+
+static double row_ratio(const struct row *row)
+{
+	return row->value / row->peer_value;
+}
+
+static void print_json(const struct row *row)
+{
+	printf("{\"name\":\"%s\",\"backend\":\"%s\",\"n\":%zu,"
+	       "\"value\":%.3f,\"unit\":\"%s\",",
+	       row->name, row->backend, row->n, row->value, row->unit);
+	if (row->peer)
+		printf("\"peer\":\"%s\",\"ratio\":%.4f}\n", row->peer,
+		       row_ratio(row));
+	else
+		printf("\"peer\":null,\"ratio\":null}\n");
+}
+
+static void print_target(const struct row *row)
+{
+	double got;
+
+	if (row->target == TARGET_NONE)
+		return;
+	got = row->target == TARGET_RATIO ? row_ratio(row) : row->value;
+	printf("  <= %g %s", row->limit, got <= row->limit ? "met" : "MISSED");
+}
+
+static void print_human(const struct row *row)
+{
+	static bool header;
+
+	if (!header)
+		printf("%-24s %-8s %7s %11s %-5s %-11s %11s %6s  target\n",
+		       "name", "backend", "n", "value", "unit", "peer",
+		       "peer value", "ratio");
+	header = true;
+	printf("%-24s %-8s %7zu %11.1f %-5s", row->name, row->backend, row->n,
+	       row->value, row->unit);
+	if (row->peer)
+		printf(" %-11s %11.1f %6.3f", row->peer, row->peer_value,
+		       row_ratio(row));
+	else
+		printf(" %-11s %11s %6s", "-", "-", "-");
+	print_target(row);
+	printf("\n");
+}
+
+void report_row(const struct bench *b, const struct row *row)
+{
+	if (b->json)
+		print_json(row);
+	else
+		print_human(row);
+	fflush(stdout);
+}
