@@ -4,9 +4,8 @@
  *
  * A *contender* is one way to track writes: the library with one backend, or
  * a peer written by hand.  A *span* is memory cut into pieces that a contender
- * attaches to.  A *case* lets contenders take turns on one span, so that all
- * meet the same physical pages and the same page tables, and keeps the minimum
- * of each one's rounds.
+ * attaches to.  A *case* lets contenders take turns and keeps the minimum of
+ * each one's rounds.
  */
 #ifndef WTRACK_BENCH_H
 #define WTRACK_BENCH_H
@@ -146,22 +145,27 @@ enum {
 	MODES
 };
 
-/* One contender's part in it, and the best nanoseconds so far. */
-struct turn {
+/* One of the two that take turns, and its best nanoseconds so far. */
+struct side {
 	struct contender *contender;
+	size_t piece; /* how it cuts the memory; 0: not at all */
+	size_t stride;
 	struct span span;
 	uint64_t best[MODES][DENSITIES_MAX];
 };
 
-/* Lets the contenders take turns, another one first in each round. */
-void density_run(const struct bench *b, const char *what, struct turn *turns,
-		 size_t nturns, const struct density *densities,
-		 size_t ndensities);
-/* `mine` against `other`, divided by `per` units of work. */
-void density_report(const struct bench *b, struct row row,
-		    const struct turn *mine, const struct turn *other,
-		    const struct density *densities, size_t ndensities,
-		    double per);
+struct duel {
+	const char *name;
+	struct side side[2]; /* what is measured, and its peer */
+	const struct density *densities;
+	size_t ndensities;
+};
+
+/* Measures on two mappings of `len` bytes, which the two swap half-way. */
+void density_run(const struct bench *b, struct duel *duel, size_t len);
+/* One row for each mode and density, divided by `per` units of work. */
+void density_report(const struct bench *b, const struct duel *duel,
+		    struct row row, double per);
 
 /* --- dirtylog.c: what a SIGSEGV handler written by hand needs --- */
 

@@ -54,41 +54,41 @@ static void collect_nothing(const struct bench *b, const char *name,
 	contender_close(&c);
 }
 
-static void against_raw(const struct bench *b, struct row row, struct span span,
-			const struct density *list, size_t nlist, double per)
+static void run(const struct bench *b, struct duel *duel, size_t len,
+		struct row row, double per)
 {
-	struct contender lib = { .ops = &contender_wtrack, .backend = "scan" };
-	struct contender raw = { .ops = &contender_raw };
-	struct turn turns[] = {
-		{ .contender = &lib, .span = span },
-		{ .contender = &raw, .span = span },
-	};
+	struct contender *mine = duel->side[0].contender;
+	struct contender *peer = duel->side[1].contender;
 
 	row.backend = "scan";
-	row.peer = "raw";
-	if (contender_open(b, &lib, row.name) &&
-	    contender_open(b, &raw, row.name)) {
-		density_run(b, row.name, turns, COUNT(turns), list, nlist);
-		density_report(b, row, &turns[0], &turns[1], list, nlist, per);
+	if (contender_open(b, mine, duel->name) &&
+	    contender_open(b, peer, duel->name)) {
+		density_run(b, duel, len);
+		density_report(b, duel, row, per);
 	}
-	contender_close(&raw);
-	contender_close(&lib);
+	contender_close(peer);
+	contender_close(mine);
 }
 
 void case_collect(const struct bench *b)
 {
-	struct span span = span_map(b, big(b));
-	struct row row = {
+	struct contender lib = { .ops = &contender_wtrack, .backend = "scan" };
+	struct contender raw = { .ops = &contender_raw };
+	struct duel duel = {
 		.name = "collect",
-		.n = span.len / b->page,
+		.side = { { .contender = &lib }, { .contender = &raw } },
+		.densities = densities,
+		.ndensities = COUNT(densities),
+	};
+	struct row row = {
+		.n = big(b) / b->page,
 		.unit = "us",
+		.peer = "raw",
 		.target = TARGET_RATIO,
 		.limit = 1.03,
 	};
 
-	span_populate(b, &span);
-	against_raw(b, row, span, densities, COUNT(densities), 1000);
-	span_unmap(b, &span);
+	run(b, &duel, big(b), row, 1000);
 	collect_nothing(b, "collect.nothing", "scan");
 	collect_nothing(b, "collect.nothing", "mprotect");
 	collect_nothing(b, "collect.nothing", "all");
@@ -96,50 +96,51 @@ void case_collect(const struct bench *b)
 
 void case_adjacent(const struct bench *b)
 {
-	struct contender one = { .ops = &contender_wtrack, .backend = "scan" };
-	struct contender many = one;
-	struct span span = span_map(b, big(b));
-	struct turn turns[] = {
-		{ .contender = &many, .span = span_cut(span, PIECE, PIECE) },
-		{ .contender = &one, .span = span },
+	struct contender many = { .ops = &contender_wtrack, .backend = "scan" };
+	struct contender one = many;
+	struct duel duel = {
+		.name = "adjacent",
+		.side = { { .contender = &many,
+			    .piece = PIECE,
+			    .stride = PIECE },
+			  { .contender = &one } },
+		.densities = densities,
+		.ndensities = COUNT(densities),
 	};
 	struct row row = {
-		.name = "adjacent",
-		.backend = "scan",
-		.n = span_pieces(&turns[0].span),
+		.n = big(b) / PIECE,
 		.unit = "us",
 		.peer = "one range",
 		.target = TARGET_RATIO,
 		.limit = 1.10,
 	};
 
-	span_populate(b, &span);
-	if (contender_open(b, &one, row.name) &&
-	    contender_open(b, &many, row.name)) {
-		density_run(b, row.name, turns, COUNT(turns), densities,
-			    COUNT(densities));
-		density_report(b, row, &turns[0], &turns[1], densities,
-			       COUNT(densities), 1000);
-	}
-	contender_close(&many);
-	contender_close(&one);
-	span_unmap(b, &span);
+	run(b, &duel, big(b), row, 1000);
 }
 
 void case_gaps(const struct bench *b)
 {
 	size_t n = b->quick ? 50 : 1000;
-	struct span span = span_map(b, n * 2 * PIECE);
+	struct contender lib = { .ops = &contender_wtrack, .backend = "scan" };
+	struct contender raw = { .ops = &contender_raw };
 	struct density list[] = {
 		{ "none", 0, 10 },
 		{ "1-page", 2 * PIECE / b->page, 5 },
 	};
-	struct row row = { .name = "gaps", .n = n, .unit = "ns" };
+	struct duel duel = {
+		.name = "gaps",
+		.side = { { .contender = &lib,
+			    .piece = PIECE,
+			    .stride = 2 * PIECE },
+			  { .contender = &raw,
+			    .piece = PIECE,
+			    .stride = 2 * PIECE } },
+		.densities = list,
+		.ndensities = COUNT(list),
+	};
+	struct row row = { .n = n, .unit = "ns", .peer = "raw" };
 
-	span_populate(b, &span);
-	against_raw(b, row, span_cut(span, PIECE, 2 * PIECE), list, COUNT(list),
-		    (double)n);
-	span_unmap(b, &span);
+	run(b, &duel, n * 2 * PIECE, row, (double)n);
 }
 
 static void *sleep_on(void *unused)
@@ -151,20 +152,25 @@ static void *sleep_on(void *unused)
 
 void case_threads(const struct bench *b)
 {
-	struct span span = span_map(b, big(b));
-	struct row row = {
+	struct contender lib = { .ops = &contender_wtrack, .backend = "scan" };
+	struct contender raw = { .ops = &contender_raw };
+	struct duel duel = {
 		.name = "threads",
-		.n = span.len / b->page,
+		.side = { { .contender = &lib }, { .contender = &raw } },
+		.densities = densities,
+		/* Not the dense ones, which take long and show nothing. */
+		.ndensities = COUNT(densities) - 2,
+	};
+	struct row row = {
+		.n = big(b) / b->page,
 		.unit = "us",
+		.peer = "raw",
 	};
 	pthread_t thread;
 	int rc = pthread_create(&thread, NULL, sleep_on, NULL);
 
 	if (rc != 0)
 		bench_die("pthread_create: %s", strerror(rc));
-	span_populate(b, &span);
-	/* All but the two dense ones, which take long and show nothing. */
-	against_raw(b, row, span, densities, COUNT(densities) - 2, 1000);
-	span_unmap(b, &span);
+	run(b, &duel, big(b), row, 1000);
 	collect_nothing(b, "threads.nothing", "scan");
 }

@@ -146,7 +146,7 @@ static void stay_on_this_cpu(void)
 
 int main(int argc, char **argv)
 {
-	struct bench b = { .rounds = 11 };
+	struct bench b = { .rounds = 12 };
 	bool chosen[NCASES] = { false };
 
 	if (parse(argc, argv, &b, chosen)) {

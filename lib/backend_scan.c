@@ -203,12 +203,27 @@ static size_t kernel_chunk(void)
 }
 
 /*
+ * Huge pages: looked at first, then exactly what was reported is armed.
+ * [K-get-then-arm] loses nothing either, and a clearing scan over a hole in
+ * shared hugetlb memory deadlocks kernels before 6.12.97 [K-huge-deadlock].
+ */
+static void finish_huge(struct wtrack_run *runs, long n, bool clear)
+{
+	for (long i = 0; i < n; i++) {
+		runs[i].flags |= WTRACK_RUN_COARSE;
+		if (clear && wt_uffd_protect(runs[i].start, runs[i].end, true))
+			runs[i].flags |= WTRACK_RUN_DEGRADED;
+	}
+}
+
+/*
  * [*at, s->end) is registered as far as is known.  Returns 0, or a negative
- * errno with nothing taken into the sink.
+ * errno with nothing more taken into the sink.
  */
 static int scan_part(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
 		     struct wt_sink *sink, bool clear)
 {
+	bool huge = s->attr & WT_HUGETLB;
 	size_t first = sink->n, room;
 
 	while (*at < s->end) {
@@ -219,56 +234,19 @@ static int scan_part(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
 		if (!room)
 			break;
 		n = wt_pagemap_scan(at, s->end, (struct wt_page_region *)tail,
-				    room, clear);
+				    room, clear && !huge);
 		wt_count(&t->count.kernel_calls, 1);
 		if (n < 0)
 			return (int)n;
-		wt_sink_commit(sink, (size_t)n, kernel_chunk());
 		/* Never seen: neither result nor progress.  Not to hang. */
 		if (!n && *at == from)
 			return -EIO;
+		if (huge)
+			finish_huge(tail, n, clear);
+		wt_sink_commit(sink, (size_t)n, kernel_chunk());
 	}
 	flag_coarse(s, sink, first);
 	return 0;
-}
-
-/*
- * Huge pages: looked at first, then exactly what was reported is armed.
- * [K-get-then-arm] loses nothing either, and a clearing scan over a hole in
- * shared hugetlb memory deadlocks kernels before 6.12.97 [K-huge-deadlock].
- */
-static int scan_huge(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
-		     struct wt_sink *sink, bool clear)
-{
-	while (*at < s->end) {
-		size_t room;
-		struct wtrack_run *tail = wt_sink_tail(sink, &room);
-		uintptr_t from = *at;
-		long n;
-
-		if (!room)
-			break;
-		n = wt_pagemap_scan(at, s->end, (struct wt_page_region *)tail,
-				    room, false);
-		wt_count(&t->count.kernel_calls, 1);
-		if (n < 0 || (!n && *at == from))
-			return n < 0 ? (int)n : -EIO;
-		for (long i = 0; i < n; i++) {
-			tail[i].flags |= WTRACK_RUN_COARSE;
-			if (clear &&
-			    wt_uffd_protect(tail[i].start, tail[i].end, true))
-				tail[i].flags |= WTRACK_RUN_DEGRADED;
-		}
-		wt_sink_commit(sink, (size_t)n, kernel_chunk());
-	}
-	return 0;
-}
-
-static int scan_any(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
-		    struct wt_sink *sink, bool clear)
-{
-	return s->attr & WT_HUGETLB ? scan_huge(t, s, at, sink, clear)
-				    : scan_part(t, s, at, sink, clear);
 }
 
 /* The parts of [*at, end) that are still registered, and what lies between. */
@@ -289,7 +267,7 @@ static bool collect_parts(struct wtrack *t, const struct wt_span *s,
 		}
 		if (*at < sub.end && sink->n == sink->cap)
 			return false;
-		if (scan_any(t, &sub, at, sink, clear))
+		if (scan_part(t, &sub, at, sink, clear))
 			scan_failed(t, &sub, at, sink, clear);
 		if (*at < sub.end)
 			return false;
@@ -330,9 +308,9 @@ static void scan_collect(struct wtrack *t, const struct wt_span *s,
 		collect_lossy(t, s, at, sink, clear);
 		return;
 	}
-	if (!scan_any(t, s, at, sink, clear))
+	if (!scan_part(t, s, at, sink, clear))
 		return;
-	/* From now on this handle asks before it scans, as long as it lives. */
+	/* From now on, until an unwatch, this handle asks before it scans. */
 	__atomic_store_n(&t->lossy, 1, __ATOMIC_RELAXED);
 	if (clear && !(s->attr & WT_HUGETLB))
 		scan_failed(t, s, at, sink, clear);

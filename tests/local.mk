@@ -13,6 +13,8 @@ AM_TESTS_ENVIRONMENT = \
 	NM='$(NM)'; export NM; SANITIZER='$(SANITIZER)'; export SANITIZER; \
 	TEST_CFLAGS='$(CFLAGS) $(SANITIZER_CFLAGS) $(COVERAGE_CFLAGS)'; \
 	export TEST_CFLAGS; \
+	TSAN_OPTIONS='suppressions=$(abs_top_srcdir)/%reldir%/tsan.supp'; \
+	export TSAN_OPTIONS; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir;
 
@@ -23,6 +25,7 @@ CMOCKA_TESTS = \
 	%reldir%/bug_io_uring \
 	%reldir%/bug_kernel_writes \
 	%reldir%/bug_many_runs \
+	%reldir%/bug_map_limit \
 	%reldir%/live_calls \
 	%reldir%/live_collect \
 	%reldir%/live_cursor \
@@ -75,4 +78,4 @@ SHELL_TESTS = \
 	%reldir%/abi_symbols.sh \
 	%reldir%/abi_tags.sh \
 	%reldir%/man_examples.sh
-EXTRA_DIST += $(SHELL_TESTS) %reldir%/abi_consumer.c %reldir%/abi_header.c
+EXTRA_DIST += $(SHELL_TESTS) %reldir%/tsan.supp %reldir%/abi_consumer.c %reldir%/abi_header.c
