@@ -144,6 +144,9 @@ static int play(const struct wt_backend *be, struct scene *s, uintptr_t block)
 		return -EIO;
 	if (be->caps & WTRACK_CAP_DISCARD)
 		try_discard(s, block);
+	/* Without the list of mappings a replaced one is not noticed. */
+	if (be->signals && !wt_vma_readable())
+		s->caps &= ~(uint64_t)WTRACK_CAP_LOSS;
 	return 0;
 }
 
@@ -189,9 +192,6 @@ static int try_backend(const struct wt_backend *be, uint64_t *caps)
 	rc = run_on_scratch(be, &s);
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);
 	*caps = s.caps;
-	/* Without the list of mappings a replaced one is not noticed. */
-	if (be->signals && !wt_vma_readable())
-		*caps &= ~(uint64_t)WTRACK_CAP_LOSS;
 	return rc;
 }
 

@@ -167,6 +167,26 @@ static void a_shorter_or_longer_structure_is_filled(void **state)
 	mem_unmap(&m);
 }
 
+/* A capability that is missing would hide cases, here and elsewhere. */
+static void each_backend_can_what_it_is_made_for(void **state)
+{
+	struct wtrack *t = open_on(*state);
+	uint64_t always, caps = caps_of(t);
+
+	if (!strcmp(*state, "scan"))
+		always = WTRACK_CAP_PRECISE | WTRACK_CAP_KERNEL_WRITES |
+			 WTRACK_CAP_LOSS | WTRACK_CAP_NO_SIGNAL;
+	else if (!strcmp(*state, "mprotect"))
+		always = WTRACK_CAP_PRECISE | WTRACK_CAP_LOSS;
+	else
+		always = WTRACK_CAP_KERNEL_WRITES | WTRACK_CAP_DISCARD |
+			 WTRACK_CAP_NO_SIGNAL;
+	assert_int_equal(caps & always, always);
+	/* Kernels differ in what becomes of discarded pages. */
+	assert_int_equal(caps & ~always & ~(uint64_t)WTRACK_CAP_DISCARD, 0);
+	wtrack_close(t);
+}
+
 static void info_names_the_backend_and_counts_epochs(void **state)
 {
 	struct wtrack *t = open_on(*state);
@@ -250,6 +270,7 @@ int main(void)
 		CASE_EACH(preparing_leaves_other_memory_alone),
 		CASE_EACH(query_tells_the_range),
 		CASE_EACH(a_shorter_or_longer_structure_is_filled),
+		CASE_EACH(each_backend_can_what_it_is_made_for),
 		CASE_EACH(info_names_the_backend_and_counts_epochs),
 		CASE_EACH(stats_count_what_happened),
 	};

@@ -22,14 +22,18 @@ AM_CPPFLAGS += -I$(top_srcdir)/lib $(CMOCKA_CFLAGS)
 
 if HAVE_CMOCKA
 CMOCKA_TESTS = \
+	%reldir%/bug_fork \
 	%reldir%/bug_io_uring \
 	%reldir%/bug_kernel_writes \
+	%reldir%/bug_lost_writes \
 	%reldir%/bug_many_runs \
 	%reldir%/bug_map_limit \
+	%reldir%/bug_split_mappings \
 	%reldir%/live_calls \
 	%reldir%/live_collect \
 	%reldir%/live_cursor \
 	%reldir%/live_fork \
+	%reldir%/live_fork_threads \
 	%reldir%/live_huge \
 	%reldir%/live_lost \
 	%reldir%/live_protect \
