@@ -38,8 +38,10 @@ CMOCKA_TESTS = \
 	%reldir%/live_lost \
 	%reldir%/live_protect \
 	%reldir%/live_query \
+	%reldir%/live_race \
 	%reldir%/live_ranges \
 	%reldir%/live_snapshot \
+	%reldir%/model_nolost \
 	%reldir%/unit_dirtymap \
 	%reldir%/unit_doors \
 	%reldir%/unit_errors \
