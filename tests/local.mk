@@ -42,6 +42,7 @@ CMOCKA_TESTS = \
 	%reldir%/live_ranges \
 	%reldir%/live_snapshot \
 	%reldir%/model_nolost \
+	%reldir%/model_random \
 	%reldir%/unit_dirtymap \
 	%reldir%/unit_doors \
 	%reldir%/unit_errors \
