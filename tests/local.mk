@@ -28,6 +28,8 @@ CMOCKA_TESTS = \
 	%reldir%/bug_lost_writes \
 	%reldir%/bug_many_runs \
 	%reldir%/bug_map_limit \
+	%reldir%/bug_signal_chain \
+	%reldir%/bug_signal_death \
 	%reldir%/bug_split_mappings \
 	%reldir%/live_calls \
 	%reldir%/live_collect \
@@ -41,6 +43,8 @@ CMOCKA_TESTS = \
 	%reldir%/live_race \
 	%reldir%/live_ranges \
 	%reldir%/live_snapshot \
+	%reldir%/live_suspend \
+	%reldir%/live_threads \
 	%reldir%/model_nolost \
 	%reldir%/model_random \
 	%reldir%/unit_dirtymap \
@@ -61,6 +65,8 @@ check_LTLIBRARIES += %reldir%/libsupport.la
 	%reldir%/support.c \
 	%reldir%/support.h \
 	%reldir%/support_dirty.c \
+	%reldir%/support_faults.c \
+	%reldir%/support_faults.h \
 	%reldir%/support_live.c \
 	%reldir%/support_live.h \
 	%reldir%/support_memory.c \

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define SECONDS 300
@@ -47,20 +48,37 @@ static void keep_actions(void)
 }
 
 struct planned {
+	const struct test_case *c;
 	const char *backend;
-	CMUnitTestFunction run;
+	char name[];
 };
+
+static void check_fresh(const struct planned *planned)
+{
+	int status = run_self(planned->name);
+
+	if (planned->c->killed_by) {
+		assert_true(WIFSIGNALED(status));
+		assert_int_equal(WTERMSIG(status), planned->c->killed_by);
+	} else {
+		assert_false(WIFSIGNALED(status));
+		assert_int_equal(WEXITSTATUS(status), 0);
+	}
+}
 
 static void run_planned(void **state)
 {
-	struct planned *planned = *state;
+	const struct planned *planned = *state;
 	void *backend = (void *)(uintptr_t)planned->backend;
 
 	/* The case before may have failed with it set. */
 	wt_sys_hook = NULL;
 	for (size_t i = 0; i < N_TAKEN; i++)
 		sigaction(taken_signals[i], &own_actions[i], NULL);
-	planned->run(&backend);
+	if (planned->c->fresh)
+		check_fresh(planned);
+	else
+		planned->c->run(&backend);
 }
 
 /* A failed assert in a child comes here too, and must go no further. */
@@ -105,25 +123,22 @@ static void add(struct program *p, const struct test_case *c,
 		const char *backend)
 {
 	size_t len = strlen(c->name) + (backend ? strlen(backend) : 0) + 3;
-	struct planned *planned = malloc(sizeof(*planned));
+	struct planned *planned = malloc(sizeof(*planned) + len);
 	struct CMUnitTest *test;
-	char *name = malloc(len);
 
 	if (p->n == p->cap) {
 		p->cap = 2 * p->cap + 16;
 		p->tests = realloc(p->tests, p->cap * sizeof(*p->tests));
 	}
-	if (!name || !planned || !p->tests)
+	if (!planned || !p->tests)
 		abort();
+	planned->c = c;
 	planned->backend = backend;
-	planned->run = c->run;
-	if (backend)
-		snprintf(name, len, "%s[%s]", c->name, backend);
-	else
-		snprintf(name, len, "%s", c->name);
+	snprintf(planned->name, len, backend ? "%s[%s]" : "%s", c->name,
+		 backend);
 	test = &p->tests[p->n++];
 	memset(test, 0, sizeof(*test));
-	test->name = name;
+	test->name = planned->name;
 	test->test_func = run_planned;
 	test->setup_func = before_case;
 	test->teardown_func = after_case;
@@ -192,12 +207,32 @@ int run_cases(const char *group, const struct test_case *cases, size_t n)
 	}
 	keep_actions();
 	rc = _cmocka_run_group_tests(group, p.tests, p.n, NULL, NULL);
-	for (size_t i = 0; i < p.n; i++) {
+	for (size_t i = 0; i < p.n; i++)
 		free(p.tests[i].initial_state);
-		free((void *)(uintptr_t)p.tests[i].name);
-	}
 	free(p.tests);
 	return rc;
+}
+
+int run_fresh_or_all(const char *group, const struct test_case *cases, size_t n,
+		     const char *fresh)
+{
+	size_t len = fresh ? strcspn(fresh, "[") : 0;
+
+	if (!fresh)
+		return run_cases(group, cases, n);
+	unsetenv("WTRACK_BACKEND");
+	for (size_t i = 0; i < n; i++)
+		for (size_t b = 0; b < 3; b++) {
+			void *backend = (void *)(uintptr_t)backend_names[b];
+
+			if (strncmp(cases[i].name, fresh, len) != 0 ||
+			    cases[i].name[len] ||
+			    (fresh[len] && !strstr(fresh + len, backend)))
+				continue;
+			cases[i].run(&backend);
+			return 0;
+		}
+	return 127;
 }
 
 /* ---- backends ---- */

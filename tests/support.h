@@ -30,36 +30,60 @@ struct test_case {
 	bool each_backend;
 	uint64_t needs;             /* WTRACK_CAP_* of the backend */
 	const char *(*lacks)(void); /* NULL, or why it cannot run here */
+	bool fresh;                 /* in a process where nothing was opened */
+	int killed_by;              /* the signal that must kill that process */
 };
 
 /* Once, with no backend; or for each backend that works. */
-#define CASE(f)                       \
-	{                             \
-#f, f, false, 0, NULL \
-	}
-#define CASE_EACH(f)                 \
+#define CASE(f)                      \
 	{                            \
-#f, f, true, 0, NULL \
+		.name = #f, .run = f \
+	}
+#define CASE_EACH(f)                                       \
+	{                                                  \
+		.name = #f, .run = f, .each_backend = true \
 	}
 /* For each backend that has all of `caps`. */
-#define CASE_NEEDS(f, caps)             \
-	{                               \
-#f, f, true, caps, NULL \
-	}
+#define CASE_NEEDS(f, caps) CASE_NEEDS_IF(f, caps, NULL)
 /* As CASE and CASE_NEEDS, where `lacks` returns NULL. */
-#define CASE_IF(f, lacks)              \
-	{                              \
-#f, f, false, 0, lacks \
+#define CASE_IF(f, why)                            \
+	{                                          \
+		.name = #f, .run = f, .lacks = why \
 	}
-#define CASE_NEEDS_IF(f, caps, lacks)    \
-	{                                \
-#f, f, true, caps, lacks \
+#define CASE_NEEDS_IF(f, caps, why)                                          \
+	{                                                                    \
+		.name = #f, .run = f, .each_backend = true, .needs = (caps), \
+		.lacks = (why)                                               \
+	}
+/* In a fresh process, which must end well; or must be killed. */
+#define CASE_FRESH(f, why)                                        \
+	{                                                         \
+		.name = #f, .run = f, .fresh = true, .lacks = why \
+	}
+#define CASE_FRESH_EACH(f)                                                \
+	{                                                                 \
+		.name = #f, .run = f, .each_backend = true, .fresh = true \
+	}
+#define CASE_KILLED(f, signal, why)                                  \
+	{                                                            \
+		.name = #f, .run = f, .lacks = (why), .fresh = true, \
+		.killed_by = (signal)                                \
 	}
 
 /* Runs all; the value is main's. */
 int run_cases(const char *group, const struct test_case *cases, size_t n);
 #define RUN_CASES(group, cases) \
 	run_cases(group, cases, sizeof(cases) / sizeof((cases)[0]))
+
+/*
+ * The same for programs with fresh cases: runs one of them, here and now, if it
+ * is named by main's arguments.  A failed assert then ends the process.
+ */
+int run_fresh_or_all(const char *group, const struct test_case *cases, size_t n,
+		     const char *fresh);
+#define RUN_FRESH_OR_ALL(group, cases, argc, argv)                         \
+	run_fresh_or_all(group, cases, sizeof(cases) / sizeof((cases)[0]), \
+			 (argc) > 1 ? (argv)[1] : NULL)
 
 /* A case that hangs is killed after five minutes, or so many seconds more. */
 void allow_more_seconds(unsigned seconds);
@@ -189,24 +213,8 @@ void assert_child_killed_by(int signal, void (*f)(void *), void *arg);
 void check_at(bool ok, const char *what, const char *file, int line);
 #define CHECK(x) check_at(x, #x, __FILE__, __LINE__)
 
-/*
- * A process in which nothing was opened yet: runs this program anew with the
- * scenario's name as its argument, and returns the wait status.  main() passes
- * that argument to run_scenario(); what a scenario returns is the exit status.
- */
-struct scenario {
-	const char *name;
-	int (*run)(void);
-};
-int run_self(const char *scenario);
-int run_scenario(const struct scenario *scenarios, size_t n, const char *name);
-#define SCENARIO(f)   \
-	{             \
-#f, f \
-	}
-#define RUN_SCENARIO(scenarios, name)                                       \
-	run_scenario(scenarios, sizeof(scenarios) / sizeof((scenarios)[0]), \
-		     name)
+/* Runs this program anew, with one argument; returns the wait status. */
+int run_self(const char *argument);
 
 /* What a leak would change. */
 struct usage {

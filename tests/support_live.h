@@ -89,6 +89,8 @@ void gate_set(enum wt_sys id, int nth);
 /* Until a thread waits at the gate. */
 void gate_await(void);
 void gate_open(void);
+/* Tells whoever awaits the gate that it will not be met. */
+void gate_pass(void);
 
 /* The `nth` entry `id` of any thread fails with `error`, `times` times. */
 void fail_entry(enum wt_sys id, int nth, int times, long error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* support_process.c: children, scenarios in a fresh process, what leaks. */
+/* support_process.c: children, the program anew, and what leaks. */
 #include "support.h"
 
 #include <dirent.h>
@@ -35,7 +35,7 @@ int run_in_child(void (*f)(void *), void *arg)
 	return status;
 }
 
-int run_self(const char *scenario)
+int run_self(const char *argument)
 {
 	int status = -1;
 	pid_t child;
@@ -44,7 +44,7 @@ int run_self(const char *scenario)
 	child = fork();
 	if (child == 0) {
 		alarm(SECONDS);
-		execl("/proc/self/exe", program_invocation_name, scenario,
+		execl("/proc/self/exe", program_invocation_name, argument,
 		      (char *)NULL);
 		_exit(127);
 	}
@@ -52,14 +52,6 @@ int run_self(const char *scenario)
 	while (waitpid(child, &status, 0) < 0)
 		assert_int_equal(errno, EINTR);
 	return status;
-}
-
-int run_scenario(const struct scenario *scenarios, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(scenarios[i].name, name))
-			return scenarios[i].run();
-	return 126;
 }
 
 void assert_child_passes(void (*f)(void *), void *arg)
