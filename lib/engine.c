@@ -272,6 +272,6 @@ void wt_engine_revive(void)
 			if (uses[i].be == wt_be(t) && result[i])
 				give_up(t);
 		adopt_ranges(t);
-		t->lossy = 0;
+		__atomic_store_n(&t->lossy, 0, __ATOMIC_RELAXED);
 	}
 }

@@ -225,7 +225,7 @@ int wt_unwatch_locked(struct wtrack *t, uintptr_t start, uintptr_t end)
 	else
 		wt_table_remove(&t->table, start, end);
 	wt_set_moving(0, 0);
-	t->lossy = 0;
+	__atomic_store_n(&t->lossy, 0, __ATOMIC_RELAXED);
 	/* Handlers that found the range in the table are done with it. */
 	if (wt_be(t)->signals)
 		wt_wait_for_readers();

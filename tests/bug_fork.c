@@ -211,7 +211,8 @@ int main(void)
 		CASE_EACH(forks_of_forks_track),
 		CASE_EACH(threads_that_store_while_forking_are_seen),
 		CASE_NEEDS_IF(huge_pages_survive_forks, 0, lacks_hugetlb),
-		CASE_EACH(the_process_may_end_while_a_thread_arms),
+		CASE_NEEDS_IF(the_process_may_end_while_a_thread_arms, 0,
+			      lacks_untouched_threads),
 	};
 
 	return RUN_CASES("fork", cases);

@@ -122,7 +122,9 @@ static void mutate(struct teammate *self)
 {
 	struct world *w = world_of(self);
 
-	store(&w->m, roll(&self->dice, WORLD_PAGES));
+	char *at = page_of(&w->m, roll(&self->dice, WORLD_PAGES));
+
+	__atomic_fetch_add(at, 1, __ATOMIC_RELAXED);
 }
 
 static void churn(struct teammate *self)

@@ -91,7 +91,8 @@ void allow_more_seconds(unsigned seconds);
 /* Reasons for CASE_IF. */
 const char *lacks_hugetlb(void);
 const char *lacks_root(void);
-const char *lacks_native_run(void); /* under valgrind or a sanitizer */
+const char *lacks_native_run(void);        /* under valgrind or a sanitizer */
+const char *lacks_untouched_threads(void); /* under ThreadSanitizer */
 const char *lacks_scan(void);
 const char *lacks_mprotect(void);
 

@@ -57,6 +57,24 @@ const char *lacks_root(void)
 	return geteuid() == 0 ? NULL : "it needs root";
 }
 
+/*
+ * ThreadSanitizer keeps threads, locks and mappings of its own: it does not
+ * follow a process that forks with several threads, or that ends while one of
+ * them holds a lock, and it maps memory when it likes.
+ */
+const char *lacks_untouched_threads(void)
+{
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+	return "ThreadSanitizer does not follow it";
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+	return "ThreadSanitizer does not follow it";
+#endif
+	return NULL;
+}
+
 const char *lacks_native_run(void)
 {
 	const char *preload = getenv("LD_PRELOAD");
