@@ -124,10 +124,12 @@ void contender_detach(struct contender *c, const struct span *span);
 uint64_t contender_timed_collect(struct contender *c, const struct span *span,
 				 bool clear, size_t expect, const char *what);
 
-/* The array that the library and the raw loop hand to a collection: three
- * words per run, for both.  Its size is the number of runs that the kernel
- * buffers for one call, times 16; larger ones only leave the L2 cache. */
-#define RUNS_MAX ((size_t)8192)
+/*
+ * The array that the library and the raw loop hand to a collection, three
+ * words a run.  The raw loop is fastest with this many: with fewer it enters
+ * the kernel more often, with more the array leaves the cache.
+ */
+#define RUNS_MAX ((size_t)16384)
 extern uint64_t runs_buffer[3 * RUNS_MAX];
 
 /* --- density.c: collections over memory written more or less densely --- */

@@ -264,8 +264,7 @@ static void end_seen(struct scene *s, struct team *team)
 		copy_runs(team, runs, n);
 	}
 	team_end(team);
-	copy_runs(team, runs,
-		  wtrack_collect(s->t, NULL, runs, PAGES_N, BOTH));
+	copy_runs(team, runs, wtrack_collect(s->t, NULL, runs, PAGES_N, BOTH));
 	for (size_t i = 0; i < PAGES_N; i++)
 		assert_int_equal(s->seen[i], value_of(s, i));
 	assert_null(team->wrong);

@@ -22,12 +22,17 @@ AM_CPPFLAGS += -I$(top_srcdir)/lib $(CMOCKA_CFLAGS)
 
 if HAVE_CMOCKA
 CMOCKA_TESTS = \
+	%reldir%/bug_fault_handler \
+	%reldir%/bug_fault_stacks \
 	%reldir%/bug_fork \
+	%reldir%/bug_huge_pages \
 	%reldir%/bug_io_uring \
 	%reldir%/bug_kernel_writes \
 	%reldir%/bug_lost_writes \
 	%reldir%/bug_many_runs \
 	%reldir%/bug_map_limit \
+	%reldir%/bug_privilege \
+	%reldir%/bug_scan_arguments \
 	%reldir%/bug_signal_chain \
 	%reldir%/bug_signal_death \
 	%reldir%/bug_split_mappings \
@@ -45,6 +50,7 @@ CMOCKA_TESTS = \
 	%reldir%/live_snapshot \
 	%reldir%/live_suspend \
 	%reldir%/live_threads \
+	%reldir%/model_handles \
 	%reldir%/model_nolost \
 	%reldir%/model_random \
 	%reldir%/unit_dirtymap \
@@ -52,6 +58,7 @@ CMOCKA_TESTS = \
 	%reldir%/unit_errors \
 	%reldir%/unit_errors_collect \
 	%reldir%/unit_errors_ranges \
+	%reldir%/unit_failing_arm \
 	%reldir%/unit_failing_mprotect \
 	%reldir%/unit_failing_scan \
 	%reldir%/unit_no_memory \
@@ -90,5 +97,6 @@ SHELL_TESTS = \
 	%reldir%/abi_manpages.sh \
 	%reldir%/abi_symbols.sh \
 	%reldir%/abi_tags.sh \
+	%reldir%/bug_valgrind.sh \
 	%reldir%/man_examples.sh
 EXTRA_DIST += $(SHELL_TESTS) %reldir%/tsan.supp %reldir%/abi_consumer.c %reldir%/abi_header.c
