@@ -22,7 +22,7 @@ enum {
 
 struct field {
 	struct contender c[NCONTENDERS];
-	uint64_t best[NCONTENDERS];
+	struct laps laps[NCONTENDERS];
 };
 
 static void open_field(const struct bench *b, struct field *f)
@@ -45,14 +45,17 @@ static void take_turn(const struct bench *b, struct field *f, size_t i,
 		      const struct span *span, size_t step)
 {
 	size_t pages = span->len / b->page;
-	uint64_t t0, t1;
-	size_t n;
+	struct span lap = *span;
+	size_t n = 0;
 
 	contender_attach(&f->c[i], span);
-	t0 = bench_now();
-	n = span_write(b, span, step);
-	t1 = bench_now();
-	bench_keep_min(&f->best[i], t1 - t0);
+	lap.len = span->len / LAPS;
+	for (size_t k = 0; k < LAPS; k++, lap.base += lap.len) {
+		uint64_t t0 = bench_now();
+
+		n += span_write(b, &lap, step);
+		bench_keep_min(&f->laps[i].best[k], bench_now() - t0);
+	}
 	contender_timed_collect(&f->c[i], span, true, i == ALL ? pages : n,
 				"first-write");
 	contender_detach(&f->c[i], span);
@@ -66,9 +69,9 @@ static void report_pair(const struct bench *b, const struct field *f, int mine,
 	if (!f->c[mine].opened || !f->c[other].opened)
 		return;
 	row.backend = f->c[mine].backend;
-	row.value = (double)f->best[mine] / (double)row.n;
+	row.value = laps_sum(&f->laps[mine]) / (double)row.n;
 	row.peer = f->c[other].ops->name;
-	row.peer_value = (double)f->best[other] / (double)row.n;
+	row.peer_value = laps_sum(&f->laps[other]) / (double)row.n;
 	row.target = row.limit > 0 ? TARGET_RATIO : TARGET_NONE;
 	report_row(b, &row);
 }
@@ -99,7 +102,7 @@ static void run_pattern(const struct bench *b, const char *pattern, size_t step)
 {
 	size_t n = b->quick ? 512 : 4096;
 	struct span span = span_map(b, n * step * b->page);
-	struct field f = { .best = { 0 } };
+	struct field f = { .laps = { { { 0 } } } };
 
 	span_populate(b, &span);
 	open_field(b, &f);

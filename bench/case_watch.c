@@ -13,29 +13,38 @@
 
 struct entrant {
 	struct contender c;
-	uint64_t add;
-	uint64_t remove;
+	struct laps add;
+	struct laps remove;
 };
+
+static void for_each_piece(struct entrant *e, const struct span *span,
+			   void (*op)(struct contender *, unsigned char *,
+				      size_t),
+			   struct laps *laps)
+{
+	size_t n = span_pieces(span), done = 0;
+
+	for (size_t lap = 0; lap < LAPS; lap++) {
+		size_t until = n * (lap + 1) / LAPS;
+		uint64_t t0 = bench_now();
+
+		for (; done < until; done++)
+			op(&e->c, span->base + done * span->stride,
+			   span->piece);
+		bench_keep_min(&laps->best[lap], bench_now() - t0);
+	}
+}
 
 static void take_turn(struct entrant *e, const struct span *span)
 {
 	const struct contender_ops *ops = e->c.ops;
-	uint64_t t0, t1, t2;
-	size_t off;
 
 	if (ops->enter)
 		ops->enter(&e->c, span);
-	t0 = bench_now();
-	for (off = 0; off < span->len; off += span->stride)
-		ops->attach(&e->c, span->base + off, span->piece);
-	t1 = bench_now();
-	for (off = 0; off < span->len; off += span->stride)
-		ops->detach(&e->c, span->base + off, span->piece);
-	t2 = bench_now();
+	for_each_piece(e, span, ops->attach, &e->add);
+	for_each_piece(e, span, ops->detach, &e->remove);
 	if (ops->leave)
 		ops->leave(&e->c);
-	bench_keep_min(&e->add, t1 - t0);
-	bench_keep_min(&e->remove, t2 - t1);
 }
 
 static void report_entrant(const struct bench *b, const struct entrant *e,
@@ -50,12 +59,12 @@ static void report_entrant(const struct bench *b, const struct entrant *e,
 	row.name = name;
 	row.peer = peer && peer->c.opened ? peer->c.ops->name : NULL;
 	snprintf(name, sizeof(name), "watch.add.%s", layout);
-	row.value = (double)e->add / (double)n;
-	row.peer_value = row.peer ? (double)peer->add / (double)n : 0;
+	row.value = laps_sum(&e->add) / (double)n;
+	row.peer_value = row.peer ? laps_sum(&peer->add) / (double)n : 0;
 	report_row(b, &row);
 	snprintf(name, sizeof(name), "watch.remove.%s", layout);
-	row.value = (double)e->remove / (double)n;
-	row.peer_value = row.peer ? (double)peer->remove / (double)n : 0;
+	row.value = laps_sum(&e->remove) / (double)n;
+	row.peer_value = row.peer ? laps_sum(&peer->remove) / (double)n : 0;
 	report_row(b, &row);
 }
 

@@ -81,6 +81,15 @@ void bench_keep_min(uint64_t *best, uint64_t ns)
 		*best = ns;
 }
 
+double laps_sum(const struct laps *laps)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < LAPS; i++)
+		sum += laps->best[i];
+	return (double)sum;
+}
+
 static void print_help(void)
 {
 	printf("Usage: wtrack-bench [--json] [--quick] [--only NAME]...\n"

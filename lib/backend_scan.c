@@ -53,9 +53,9 @@ static int scan_revive(void)
 
 /*
  * [K-wp-one-vma] Kernels before 6.12 may refuse a range of several mappings
- * (split by MADV_DONTDUMP, say): then each mapping is armed by itself.
+ * (split by MADV_DONTDUMP, say): then each mapping is taken by itself.
  */
-static int arm_each(uintptr_t start, uintptr_t end)
+static int protect_each(uintptr_t start, uintptr_t end, bool arm)
 {
 	struct wt_vma_walk w;
 	struct wt_vma v;
@@ -66,19 +66,24 @@ static int arm_each(uintptr_t start, uintptr_t end)
 		uintptr_t lo = v.start > start ? v.start : start;
 		uintptr_t hi = v.end < end ? v.end : end;
 
-		rc = wt_uffd_protect(lo, hi, true);
+		rc = wt_uffd_protect(lo, hi, arm);
 		if (rc < 0)
 			return rc;
 	}
 	return rc < 0 ? rc : 0;
 }
 
+static int protect(uintptr_t start, uintptr_t end, bool arm)
+{
+	int rc = wt_uffd_protect(start, end, arm);
+
+	return rc == -ENOENT ? protect_each(start, end, arm) : rc;
+}
+
 static int scan_arm(struct wtrack *t, const struct wt_span *s)
 {
-	int rc = wt_uffd_protect(s->start, s->end, true);
-
 	wt_count(&t->count.kernel_calls, 1);
-	return rc == -ENOENT ? arm_each(s->start, s->end) : rc;
+	return protect(s->start, s->end, true);
 }
 
 static int scan_enroll(struct wtrack *t, const struct wt_span *s, bool dirty)
@@ -131,7 +136,7 @@ static int scan_mark(struct wtrack *t, const struct wt_span *s)
 		if (rc)
 			return rc;
 	}
-	return wt_uffd_protect(s->start, s->end, false);
+	return protect(s->start, s->end, false);
 }
 
 static int scan_inspect(struct wtrack *t, const struct wt_span *s,
@@ -181,7 +186,7 @@ static void scan_failed(struct wtrack *t, const struct wt_span *s,
 		if (n <= 0)
 			return;
 		for (long i = 0; i < n; i++)
-			wt_uffd_protect(part[i].start, part[i].end, true);
+			protect(part[i].start, part[i].end, true);
 	}
 }
 
@@ -211,7 +216,7 @@ static void finish_huge(struct wtrack_run *runs, long n, bool clear)
 {
 	for (long i = 0; i < n; i++) {
 		runs[i].flags |= WTRACK_RUN_COARSE;
-		if (clear && wt_uffd_protect(runs[i].start, runs[i].end, true))
+		if (clear && protect(runs[i].start, runs[i].end, true))
 			runs[i].flags |= WTRACK_RUN_DEGRADED;
 	}
 }

@@ -164,10 +164,12 @@ static void a_storm_of_profiling_signals_breaks_nothing(void **state)
 int main(void)
 {
 	static const struct test_case cases[] = {
-		CASE_EACH(stores_work_on_an_alternate_stack_and_without_one),
+		CASE_NEEDS_IF(stores_work_on_an_alternate_stack_and_without_one,
+			      0, lacks_nested_faults),
 		CASE_NEEDS_IF(a_watched_stack_works_with_an_alternate_one, 0,
 			      lacks_native_run),
-		CASE_EACH(a_storm_of_profiling_signals_breaks_nothing),
+		CASE_NEEDS_IF(a_storm_of_profiling_signals_breaks_nothing, 0,
+			      lacks_nested_faults),
 	};
 
 	return RUN_CASES("fault_stacks", cases);

@@ -17,8 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define N      64
-#define STORMS 100
+#define N 64
 
 struct scene {
 	struct wtrack *t;
@@ -64,7 +63,7 @@ static void a_storm_of_forks_leaves_the_parent_exact(void **state)
 	struct scene s = { open_on(*state), NULL, page_size(), 1 };
 
 	s.p = map_watched(s.t, N);
-	for (int storm = 0; storm < STORMS; storm++) {
+	for (int storm = 0; storm < rounds(100); storm++) {
 		size_t pages[4];
 
 		for (size_t i = 0; i < 4; i++) {
@@ -129,7 +128,7 @@ static void threads_that_store_while_forking_are_seen(void **state)
 
 	s.p = map_watched(s.t, N);
 	pthread_create(&thread, NULL, store_on, &s);
-	for (int i = 0; i < 50; i++) {
+	for (int i = 0; i < rounds(50); i++) {
 		assert_child_passes(child_tracks, &s);
 		clear_all(s.t);
 	}
@@ -199,7 +198,7 @@ static void exit_while_another_thread_arms(void *arg)
 
 static void the_process_may_end_while_a_thread_arms(void **state)
 {
-	for (int i = 0; i < 60; i++)
+	for (int i = 0; i < rounds(60); i++)
 		assert_child_passes(exit_while_another_thread_arms,
 				    (void *)(uintptr_t)*state);
 }

@@ -88,6 +88,9 @@ int run_fresh_or_all(const char *group, const struct test_case *cases, size_t n,
 /* A case that hangs is killed after five minutes, or so many seconds more. */
 void allow_more_seconds(unsigned seconds);
 
+/* So many rounds, or a tenth of them under valgrind or a sanitizer. */
+int rounds(int n);
+
 /* Reasons for CASE_IF. */
 const char *lacks_hugetlb(void);
 const char *lacks_root(void);

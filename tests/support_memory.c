@@ -75,21 +75,48 @@ const char *lacks_untouched_threads(void)
 	return NULL;
 }
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#elif __has_feature(thread_sanitizer)
+#define SANITIZED       1
+#define SIGNALS_DELAYED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__SANITIZE_THREAD__)
+#define SANITIZED       1
+#define SIGNALS_DELAYED 1
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+#ifndef SIGNALS_DELAYED
+#define SIGNALS_DELAYED 0
+#endif
+
 const char *lacks_native_run(void)
 {
 	const char *preload = getenv("LD_PRELOAD");
 
+	if (SANITIZED)
+		return "too slow or too different under a sanitizer";
 	if (preload && strstr(preload, "vgpreload"))
 		return "too slow or too different under valgrind";
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-	return "too slow or too different under a sanitizer";
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	return "too slow or too different under a sanitizer";
-#endif
 	return NULL;
+}
+
+/* It runs handlers with every signal blocked, so that a fault there kills. */
+const char *lacks_nested_faults(void)
+{
+	return SIGNALS_DELAYED ? "the sanitizer blocks signals in handlers"
+			       : NULL;
+}
+
+int rounds(int n)
+{
+	return lacks_native_run() ? n / 10 : n;
 }
 
 const char *lacks_scan(void)

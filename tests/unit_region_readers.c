@@ -86,7 +86,7 @@ static void come_and_go(struct race *race)
 	uint32_t seed = 11;
 
 	memset(there, 0, sizeof(there));
-	for (int i = 0; i < 400000; i++) {
+	for (int i = 0; i < rounds(400000); i++) {
 		size_t unit = next_random(&seed) % UNITS;
 
 		if (unit % 4 == 0)
