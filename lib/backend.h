@@ -28,6 +28,12 @@ struct wt_backend {
 	uint64_t caps;      /* WTRACK_CAP_* when the self-test finds them all */
 	uint64_t attr_mask; /* attributes that keep ranges apart */
 	bool signals;       /* faults arrive as SIGSEGV */
+	/*
+	 * Pages of the first stretch of a call, doubled for each that follows;
+	 * 0: no bound.  Where dirty pages split mappings, a look at all of
+	 * them in each call of few runs would make a collection quadratic.
+	 */
+	size_t first_pages;
 
 	/*
 	 * Whether the mapping at `start` has huge pages, where the kernel's

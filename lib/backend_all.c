@@ -60,6 +60,7 @@ const struct wt_backend wt_backend_all = {
 		WTRACK_CAP_NO_SIGNAL,
 	.attr_mask = ~(uint64_t)(WT_PROT_MASK | WT_FILE),
 	.signals = false,
+	.first_pages = 0,
 	.huge_at = NULL,
 	.start = all_start,
 	.stop = all_stop,

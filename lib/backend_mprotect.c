@@ -152,6 +152,7 @@ const struct wt_backend wt_backend_mprotect = {
 	.caps = WTRACK_CAP_PRECISE | WTRACK_CAP_LOSS,
 	.attr_mask = ~(uint64_t)0,
 	.signals = true,
+	.first_pages = 1024,
 	.huge_at = NULL,
 	.start = mprotect_start,
 	.stop = mprotect_stop,

@@ -329,6 +329,7 @@ const struct wt_backend wt_backend_scan = {
 		WTRACK_CAP_DISCARD | WTRACK_CAP_LOSS | WTRACK_CAP_NO_SIGNAL,
 	.attr_mask = ~(uint64_t)WT_PROT_MASK,
 	.signals = false,
+	.first_pages = 0,
 	.huge_at = scan_huge_at,
 	.start = scan_start,
 	.stop = scan_stop,

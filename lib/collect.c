@@ -203,10 +203,21 @@ static void collect_stretch(struct wtrack *t, const struct stretch *x,
 		*at = x->s.end;
 }
 
+/* No more than `most` bytes of it, if that is not 0; all if it is initial. */
+static void cut(struct stretch *x, struct feed *f, size_t most)
+{
+	if (x->fresh || !most || x->s.end - x->s.start <= most)
+		return;
+	x->s.end = x->s.start + most;
+	x->last_of_range = false;
+	f->i = f->n = 0;
+}
+
 /* Up to STRETCHES_PER_SECTION of them; false when there is no more to do. */
 static bool collect_some(struct wtrack *t, uintptr_t *at, uintptr_t limit,
 			 struct wt_sink *sink, bool clear)
 {
+	size_t most = wt_be(t)->first_pages * wt_page_size();
 	struct feed f;
 	struct stretch x;
 
@@ -218,6 +229,8 @@ static bool collect_some(struct wtrack *t, uintptr_t *at, uintptr_t limit,
 			*at = limit;
 			return false;
 		}
+		cut(&x, &f, most);
+		most *= 2;
 		x.s.mapped = is_mapped(t, &f, &x.s);
 		collect_stretch(t, &x, at, sink, clear);
 		if (*at < x.s.end)

@@ -165,11 +165,11 @@ int main(void)
 {
 	static const struct test_case cases[] = {
 		CASE_NEEDS_IF(stores_work_on_an_alternate_stack_and_without_one,
-			      0, lacks_nested_faults),
+			      0, lacks_untouched_threads),
 		CASE_NEEDS_IF(a_watched_stack_works_with_an_alternate_one, 0,
 			      lacks_native_run),
 		CASE_NEEDS_IF(a_storm_of_profiling_signals_breaks_nothing, 0,
-			      lacks_nested_faults),
+			      lacks_untouched_threads),
 	};
 
 	return RUN_CASES("fault_stacks", cases);

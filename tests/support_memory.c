@@ -14,6 +14,27 @@
 #define MFD_CLOEXEC 1u
 #endif
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#elif __has_feature(thread_sanitizer)
+#define SANITIZED        1
+#define THREAD_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__SANITIZE_THREAD__)
+#define SANITIZED        1
+#define THREAD_SANITIZED 1
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+#ifndef THREAD_SANITIZED
+#define THREAD_SANITIZED 0
+#endif
+
 #define HUGE_ALIGN ((size_t)2 << 20)
 
 size_t page_size(void)
@@ -57,45 +78,6 @@ const char *lacks_root(void)
 	return geteuid() == 0 ? NULL : "it needs root";
 }
 
-/*
- * ThreadSanitizer keeps threads, locks and mappings of its own: it does not
- * follow a process that forks with several threads, or that ends while one of
- * them holds a lock, and it maps memory when it likes.
- */
-const char *lacks_untouched_threads(void)
-{
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-	return "ThreadSanitizer does not follow it";
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-	return "ThreadSanitizer does not follow it";
-#endif
-	return NULL;
-}
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#elif __has_feature(thread_sanitizer)
-#define SANITIZED       1
-#define SIGNALS_DELAYED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__SANITIZE_THREAD__)
-#define SANITIZED       1
-#define SIGNALS_DELAYED 1
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-#ifndef SIGNALS_DELAYED
-#define SIGNALS_DELAYED 0
-#endif
-
 const char *lacks_native_run(void)
 {
 	const char *preload = getenv("LD_PRELOAD");
@@ -107,11 +89,15 @@ const char *lacks_native_run(void)
 	return NULL;
 }
 
-/* It runs handlers with every signal blocked, so that a fault there kills. */
-const char *lacks_nested_faults(void)
+/*
+ * ThreadSanitizer keeps threads, locks and mappings of its own: it does not
+ * follow a process that forks with several threads, or that ends while one of
+ * them holds a lock, and it maps memory when it likes.  It runs signal handlers
+ * with all signals blocked, so that a fault in one kills.
+ */
+const char *lacks_untouched_threads(void)
 {
-	return SIGNALS_DELAYED ? "the sanitizer blocks signals in handlers"
-			       : NULL;
+	return THREAD_SANITIZED ? "ThreadSanitizer does not follow it" : NULL;
 }
 
 int rounds(int n)
