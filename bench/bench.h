@@ -39,7 +39,7 @@ void bench_keep_min(uint64_t *best, uint64_t ns);
  * A turn that takes longer than a time slice never goes undisturbed on a busy
  * machine.  It is timed in laps; what counts is the sum of the best laps.
  */
-#define LAPS 32
+#define LAPS 128
 struct laps {
 	uint64_t best[LAPS];
 };
