@@ -59,18 +59,19 @@ static int protect_each(uintptr_t start, uintptr_t end, bool arm)
 {
 	struct wt_vma_walk w;
 	struct wt_vma v;
-	int rc;
+	int rc = 0;
 
 	wt_vma_walk_init(&w, start, false);
-	while ((rc = wt_vma_walk_next(&w, &v)) > 0 && v.start < end) {
-		uintptr_t lo = v.start > start ? v.start : start;
-		uintptr_t hi = v.end < end ? v.end : end;
-
-		rc = wt_uffd_protect(lo, hi, arm);
+	while (!rc && start < end) {
+		rc = wt_vma_walk_next(&w, &v);
 		if (rc < 0)
 			return rc;
+		if (!rc || v.start > start)
+			return -ENOENT;
+		rc = wt_uffd_protect(start, v.end < end ? v.end : end, arm);
+		start = v.end;
 	}
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 static int protect(uintptr_t start, uintptr_t end, bool arm)
