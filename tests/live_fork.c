@@ -216,6 +216,8 @@ static void a_child_steals_nothing_while_it_lives(void **state)
 			for (;;)
 				steal(&s);
 		}
+		/* Or the kill() below would reach everybody. */
+		assert_true(child > 0);
 		for (int round = 0; round < 300; round++) {
 			store(&s.m, (size_t)round % 12);
 			expect_pages(s.t, &s.m, BOTH, (size_t)round % 12);
