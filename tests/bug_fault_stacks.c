@@ -67,13 +67,13 @@ static void stores_work_on_an_alternate_stack_and_without_one(void **state)
 #define STACK_PAGES 256
 #define DEEP_PAGES  192
 
-static int __attribute__((noinline)) descend(int depth)
+/* One frame of so many bytes: recursion could become a loop. */
+static void __attribute__((noinline)) descend(size_t bytes)
 {
-	volatile char frame[1024];
+	volatile char *frame = __builtin_alloca(bytes);
 
-	frame[0] = (char)depth;
-	frame[sizeof(frame) - 1] = frame[0];
-	return depth ? descend(depth - 1) + frame[0] : frame[0];
+	for (size_t i = 1; i <= bytes; i += 1024)
+		frame[bytes - i] = 1;
 }
 
 static void *run_on_stack(void *arg)
@@ -81,7 +81,7 @@ static void *run_on_stack(void *arg)
 	stack_t alt = { .ss_sp = arg, .ss_size = 65536 };
 
 	sigaltstack(&alt, NULL);
-	descend((STACK_PAGES - DEEP_PAGES + 20) * (int)page_size() / 1024);
+	descend((STACK_PAGES - DEEP_PAGES + 20) * page_size());
 	alt.ss_flags = SS_DISABLE;
 	sigaltstack(&alt, NULL);
 	return NULL;

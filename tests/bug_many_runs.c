@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 10 000 runs: every second page. */
-#define RUNS  10000
+/* Every second of 10 000 pages. */
+#define RUNS  5000
 #define SPACE (2 * RUNS)
 
 /* Around 32, which was wrong, and 512, which is the kernel's own buffer. */
