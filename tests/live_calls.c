@@ -66,11 +66,11 @@ static void look_at_traps(void)
 	assert_ptr_equal(before.handler, segv_handler());
 }
 
-#define QUIETLY(call)                   \
-	do {                            \
-		set_traps();            \
-		call;                   \
-		look_at_traps();        \
+#define QUIETLY(call)            \
+	do {                     \
+		set_traps();     \
+		call;            \
+		look_at_traps(); \
 	} while (0)
 
 #define SUCCEEDS(call) QUIETLY(assert_int_equal(call, 0))
@@ -84,7 +84,7 @@ static void give_and_take(struct wtrack *t, const struct mem *m)
 
 	SUCCEEDS(wtrack_watch(t, m->base, 8 * m->page, 0));
 	SUCCEEDS(wtrack_watch(t, page_of(m, 8), 4 * m->page,
-			     WTRACK_WATCH_DIRTY));
+			      WTRACK_WATCH_DIRTY));
 	QUIETLY(store(m, 1));
 	QUIETLY(store(m, 9));
 	QUIETLY(wtrack_collect(t, NULL, runs, 1, WTRACK_GET));
@@ -134,9 +134,8 @@ static void failing_calls_leave_no_trace(void **state)
 	QUIETLY(assert_int_equal(wtrack_open(&options, &none), -EINVAL));
 	QUIETLY(wtrack_watch(t, m.base + 1, m.page, 0));
 	assert_int_equal(munmap(page_of(&m, 30), m.page), 0);
-	QUIETLY(assert_int_equal(wtrack_watch(t, page_of(&m, 28), 4 * m.page,
-					      0),
-				 -ENOMEM));
+	QUIETLY(assert_int_equal(
+		wtrack_watch(t, page_of(&m, 28), 4 * m.page, 0), -ENOMEM));
 	QUIETLY(wtrack_unwatch(t, m.base, m.page));
 	QUIETLY(wtrack_collect(t, NULL, &run, 1, 0));
 	QUIETLY(wtrack_mark(t, m.base, 1));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* live_collect.c: what was written is reported, once, on every kind of memory. */
+/* live_collect.c: what was written is reported, once, on every kind of memory.
+ */
 #include "support_live.h"
 
 #include <string.h>
@@ -83,9 +84,9 @@ static void clear_only(struct wtrack *t, enum mem_kind kind)
 	expect_none(t, &m);
 	store(&m, 4);
 	expect_pages(t, &m, WTRACK_GET, 4);
-	assert_int_equal(wtrack_collect(t, NULL, NULL, 0,
-					WTRACK_CLEAR | WTRACK_STOPPED),
-			 0);
+	assert_int_equal(
+		wtrack_collect(t, NULL, NULL, 0, WTRACK_CLEAR | WTRACK_STOPPED),
+		0);
 	expect_none(t, &m);
 	unwatched(t, &m);
 }
@@ -237,8 +238,7 @@ static void discarded_pages_are_dirty(void **state)
 	struct wtrack *t = open_on(*state);
 	struct mem m = watched(t, MEM_ANON, true, 0);
 
-	assert_int_equal(madvise(page_of(&m, 2), 2 * m.page, MADV_DONTNEED),
-			 0);
+	assert_int_equal(madvise(page_of(&m, 2), 2 * m.page, MADV_DONTNEED), 0);
 	expect_pages(t, &m, BOTH, 2, 3);
 	expect_none(t, &m);
 	assert_int_equal(madvise(page_of(&m, 3), m.page, MADV_DONTNEED), 0);

@@ -28,7 +28,7 @@ static void expect_every(const struct view *v, struct wtrack *t,
 /* [G6] 513 and more: a kernel's chunk is 512 runs. */
 static void short_arrays_lose_nothing(void **state)
 {
-	static const size_t sizes[] = { 1,   2,   3,   31,  32,	  33,  63,
+	static const size_t sizes[] = { 1,   2,   3,   31,  32,   33,  63,
 					511, 512, 513, 600, 1024, 4096 };
 	struct wtrack *t = open_on(*state);
 	struct mem m = mem_map(MEM_ANON, PAGES_N, true);
@@ -159,8 +159,9 @@ static void initial_pages_are_cleared_in_parts(void **state)
 {
 	struct wtrack *t = open_on(*state);
 	struct mem m = mem_map(MEM_ANON, 16, true);
-	static const size_t bounds[][2] = { { 0, 4 }, { 8, 12 }, { 4, 8 },
-					    { 12, 16 } };
+	static const size_t bounds[][2] = {
+		{ 0, 4 }, { 8, 12 }, { 4, 8 }, { 12, 16 }
+	};
 	struct wtrack_run runs[4];
 	struct view v;
 
@@ -175,7 +176,8 @@ static void initial_pages_are_cleared_in_parts(void **state)
 		assert_ptr_equal((void *)runs[0].end,
 				 page_of(&m, bounds[i][1]));
 	}
-	/* What was cleared out of order may be initial once more, not for ever. */
+	/* What was cleared out of order may be initial once more, not for ever.
+	 */
 	view_collect(&v, t, &m, 16, BOTH);
 	for (size_t i = 0; i < 16; i++)
 		assert_true(!is_precise(t) || !v.flags[i] ||

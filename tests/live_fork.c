@@ -86,8 +86,7 @@ static void expect_all_dirty(struct scene *s, unsigned flags)
 	for (size_t i = 0; i < 16; i++)
 		CHECK((v.flags[i] != 0) == (i < 12));
 	for (size_t i = 0; i < 12; i++)
-		CHECK(v.flags[i] &
-		      (WTRACK_RUN_INITIAL | WTRACK_RUN_UNTRACKED));
+		CHECK(v.flags[i] & (WTRACK_RUN_INITIAL | WTRACK_RUN_UNTRACKED));
 }
 
 static void dirty_then_exact(struct scene *s)
@@ -139,14 +138,16 @@ static void a_child_has_all_dirty_once_and_then_tracks(void **state)
 			continue;
 		if (kind == MEM_HUGETLB && !enough_huge_pages())
 			continue;
-		for EACH_WAY(w) {
-			struct scene s = scene(*state, ways[w],
-					       (enum mem_kind)kind);
+		for
+			EACH_WAY(w)
+			{
+				struct scene s = scene(*state, ways[w],
+						       (enum mem_kind)kind);
 
-			store(&s.m, 5);
-			in_child(&s, dirty_then_exact);
-			end(&s);
-		}
+				store(&s.m, 5);
+				in_child(&s, dirty_then_exact);
+				end(&s);
+			}
 	}
 }
 
@@ -183,51 +184,56 @@ static void a_child_steals_nothing_from_its_parent(void **state)
 	static void (*const acts[])(struct scene *) = { steal, leave,
 							do_nothing };
 
-	for EACH_WAY(w) {
-		struct scene s = scene(*state, ways[w], MEM_ANON);
+	for
+		EACH_WAY(w)
+		{
+			struct scene s = scene(*state, ways[w], MEM_ANON);
 
-		for (size_t a = 0; a < 3; a++) {
-			store(&s.m, 1);
-			store(&s.m, 7);
-			in_child(&s, acts[a]);
-			store(&s.m, 8);
-			expect_pages(s.t, &s.m, WTRACK_GET, 1, 7, 8);
-			in_child(&s, acts[a]);
-			expect_pages(s.t, &s.m, BOTH, 1, 7, 8);
-			in_child(&s, acts[a]);
-			expect_none(s.t, &s.m);
-			store(&s.m, 7);
-			expect_pages(s.t, &s.m, BOTH, 7);
+			for (size_t a = 0; a < 3; a++) {
+				store(&s.m, 1);
+				store(&s.m, 7);
+				in_child(&s, acts[a]);
+				store(&s.m, 8);
+				expect_pages(s.t, &s.m, WTRACK_GET, 1, 7, 8);
+				in_child(&s, acts[a]);
+				expect_pages(s.t, &s.m, BOTH, 1, 7, 8);
+				in_child(&s, acts[a]);
+				expect_none(s.t, &s.m);
+				store(&s.m, 7);
+				expect_pages(s.t, &s.m, BOTH, 7);
+			}
+			end(&s);
 		}
-		end(&s);
-	}
 }
 
 /* While the child clears without end, the parent's answers stay exact. */
 static void a_child_steals_nothing_while_it_lives(void **state)
 {
-	for EACH_WAY(w) {
-		struct scene s = scene(*state, ways[w], MEM_ANON);
-		pid_t child = s.make();
-		int status;
+	for
+		EACH_WAY(w)
+		{
+			struct scene s = scene(*state, ways[w], MEM_ANON);
+			pid_t child = s.make();
+			int status;
 
-		if (!child) {
-			alarm(100);
-			for (;;)
-				steal(&s);
+			if (!child) {
+				alarm(100);
+				for (;;)
+					steal(&s);
+			}
+			/* Or the kill() below would reach everybody. */
+			assert_true(child > 0);
+			for (int round = 0; round < 300; round++) {
+				store(&s.m, (size_t)round % 12);
+				expect_pages(s.t, &s.m, BOTH,
+					     (size_t)round % 12);
+				expect_none(s.t, &s.m);
+			}
+			kill(child, SIGKILL);
+			assert_int_equal(waitpid(child, &status, 0), child);
+			assert_int_equal(WTERMSIG(status), SIGKILL);
+			end(&s);
 		}
-		/* Or the kill() below would reach everybody. */
-		assert_true(child > 0);
-		for (int round = 0; round < 300; round++) {
-			store(&s.m, (size_t)round % 12);
-			expect_pages(s.t, &s.m, BOTH, (size_t)round % 12);
-			expect_none(s.t, &s.m);
-		}
-		kill(child, SIGKILL);
-		assert_int_equal(waitpid(child, &status, 0), child);
-		assert_int_equal(WTERMSIG(status), SIGKILL);
-		end(&s);
-	}
 }
 
 static void grandchild(struct scene *s)
@@ -244,16 +250,18 @@ static void grandchild(struct scene *s)
 
 static void a_child_may_have_children(void **state)
 {
-	for EACH_WAY(w) {
-		struct scene s = scene(*state, ways[w], MEM_ANON);
+	for
+		EACH_WAY(w)
+		{
+			struct scene s = scene(*state, ways[w], MEM_ANON);
 
-		/* Before the child's first call, and after it. */
-		in_child(&s, grandchild);
-		store(&s.m, 3);
-		in_child(&s, grandchild);
-		expect_pages(s.t, &s.m, BOTH, 3);
-		end(&s);
-	}
+			/* Before the child's first call, and after it. */
+			in_child(&s, grandchild);
+			store(&s.m, 3);
+			in_child(&s, grandchild);
+			expect_pages(s.t, &s.m, BOTH, 3);
+			end(&s);
+		}
 }
 
 /* Stores of a child that makes no call are its own business, and harmless. */
@@ -266,14 +274,16 @@ static void store_only(struct scene *s)
 
 static void a_child_that_only_writes_is_left_alone(void **state)
 {
-	for EACH_WAY(w) {
-		struct scene s = scene(*state, ways[w], MEM_ANON);
+	for
+		EACH_WAY(w)
+		{
+			struct scene s = scene(*state, ways[w], MEM_ANON);
 
-		store(&s.m, 4);
-		in_child(&s, store_only);
-		expect_pages(s.t, &s.m, BOTH, 4);
-		end(&s);
-	}
+			store(&s.m, 4);
+			in_child(&s, store_only);
+			expect_pages(s.t, &s.m, BOTH, 4);
+			end(&s);
+		}
 }
 
 static void vfork_and_exec_are_harmless(void **state)
@@ -313,14 +323,16 @@ static void open_in_child(struct scene *s)
 
 static void a_child_may_open_and_close_handles(void **state)
 {
-	for EACH_WAY(w) {
-		struct scene s = scene(*state, ways[w], MEM_ANON);
+	for
+		EACH_WAY(w)
+		{
+			struct scene s = scene(*state, ways[w], MEM_ANON);
 
-		in_child(&s, open_in_child);
-		store(&s.m, 4);
-		expect_pages(s.t, &s.m, BOTH, 4);
-		end(&s);
-	}
+			in_child(&s, open_in_child);
+			store(&s.m, 4);
+			expect_pages(s.t, &s.m, BOTH, 4);
+			end(&s);
+		}
 }
 
 int main(void)

@@ -139,11 +139,10 @@ static void a_huge_page_is_discarded(void **state)
 	for (int round = 0; round < 2; round++) {
 		view_collect(&v, t, &m, 8, round ? BOTH : WTRACK_GET);
 		for (size_t i = 0; i < m.pages; i++)
-			assert_int_equal(v.flags[i] != 0,
-					 !is_precise(t) ||
-						 (i >= n && i < 2 * n) ||
-						 (i >= 2 * n + 4 &&
-						  i < 2 * n + 12));
+			assert_int_equal(
+				v.flags[i] != 0,
+				!is_precise(t) || (i >= n && i < 2 * n) ||
+					(i >= 2 * n + 4 && i < 2 * n + 12));
 	}
 	expect_none(t, &m);
 	store(&m, n + 1);

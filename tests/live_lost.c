@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* live_lost.c: mappings that are replaced, moved or protected under a handle. */
+/* live_lost.c: mappings that are replaced, moved or protected under a handle.
+ */
 #include "support_live.h"
 
 #include <sys/mman.h>
@@ -48,9 +49,8 @@ static void expect_rest_exact(struct wtrack *t, const struct mem *m,
 	view_collect(&v, t, m, 3, BOTH);
 	for (size_t i = 0; i < m->pages; i++)
 		if (i < from || i >= to)
-			assert_int_equal(v.flags[i], i % 3 ?
-							     0 :
-							     WTRACK_RUN_WRITTEN);
+			assert_int_equal(v.flags[i],
+					 i % 3 ? 0 : WTRACK_RUN_WRITTEN);
 }
 
 /*
@@ -265,9 +265,9 @@ static void writable_behind_our_back(void **state)
 	assert_int_equal(mprotect(page_of(&m, 2), 4 * m.page, PROT_READ), 0);
 	watch_pages(t, &m, 0, 8, 0);
 	expect_none(t, &m);
-	assert_int_equal(mprotect(page_of(&m, 2), 4 * m.page,
-				  PROT_READ | PROT_WRITE),
-			 0);
+	assert_int_equal(
+		mprotect(page_of(&m, 2), 4 * m.page, PROT_READ | PROT_WRITE),
+		0);
 	store(&m, 3);
 	store(&m, 7);
 	assert_int_not_equal(look_at(t, &m, 3), 0);

@@ -192,15 +192,15 @@ static void the_application_protects_and_nothing_is_lost(void **state)
 	mem_unmap(&m);
 }
 
-/* A part that the kernel keeps apart (its own mapping) is armed with the rest. */
+/* A part that the kernel keeps apart (its own mapping) is armed with the rest.
+ */
 static void mappings_split_by_advice_are_one_range(void **state)
 {
 	struct wtrack *t = open_on(*state);
 	struct mem m = mem_map(MEM_ANON, 16, true);
 	struct view v;
 
-	assert_int_equal(madvise(page_of(&m, 4), 4 * m.page, MADV_DONTDUMP),
-			 0);
+	assert_int_equal(madvise(page_of(&m, 4), 4 * m.page, MADV_DONTDUMP), 0);
 	watch_pages(t, &m, 0, 16, 0);
 	assert_int_equal(madvise(page_of(&m, 10), 2 * m.page, MADV_DONTDUMP),
 			 0);
@@ -225,7 +225,8 @@ int main(void)
 		CASE_EACH(every_protection_is_watched_and_given_back),
 		CASE_EACH(every_protection_can_be_initial_and_marked),
 		CASE_EACH(watched_code_runs),
-		/* Where there is no handler, protection is not the backend's. */
+		/* Where there is no handler, protection is not the backend's.
+		 */
 		CASE_NEEDS(the_application_may_protect, WTRACK_CAP_NO_SIGNAL),
 		CASE_EACH(the_application_protects_and_nothing_is_lost),
 		CASE_EACH(mappings_split_by_advice_are_one_range),

@@ -116,9 +116,9 @@ static void cut_initial(const char *backend, size_t at, size_t n)
 	for (int round = 0; round < 2; round++) {
 		view_collect(&v, t, &m, 8, round ? BOTH : WTRACK_GET);
 		for (size_t i = 0; i < 12; i++)
-			assert_int_equal(v.flags[i], i >= at && i < at + n ?
-							     0 :
-							     WTRACK_RUN_INITIAL);
+			assert_int_equal(
+				v.flags[i],
+				i >= at && i < at + n ? 0 : WTRACK_RUN_INITIAL);
 	}
 	expect_none(t, &m);
 	store(&m, at ? 0 : 11);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* live_snapshot.c: the stored answer of one epoch, and what it lacks memory for. */
+/* live_snapshot.c: the stored answer of one epoch, and what it lacks memory
+ * for. */
 #include "support_live.h"
 
 #include <errno.h>
@@ -157,7 +158,8 @@ static void without_memory_the_rest_is_one_marked_run(void **state)
 		assert_int_equal(wtrack_snapshot(t, &s), 0);
 		fail_no_more();
 		for (size_t i = 0; i < m.pages; i += 2)
-			assert_true(wtrack_snapshot_contains(s, page_of(&m, i)));
+			assert_true(
+				wtrack_snapshot_contains(s, page_of(&m, i)));
 		assert_int_equal(count_pages(s), wtrack_snapshot_pages(s));
 		if (good < 2) {
 			assert_true(last_run(s).flags & WTRACK_RUN_DEGRADED);

@@ -239,7 +239,7 @@ static void look(struct model *s, int h, size_t first, size_t end,
 	size_t nruns = 1 + roll(&s->dice, 40), calls = 1 + roll(&s->dice, 20);
 	uint64_t seen[PAGES_N] = { 0 };
 	struct wtrack_run runs[40];
-	size_t upto;
+	size_t reached;
 	ssize_t n = (ssize_t)nruns;
 
 	while (n == (ssize_t)nruns && calls--) {
@@ -248,16 +248,17 @@ static void look(struct model *s, int h, size_t first, size_t end,
 		for (ssize_t r = 0; r < n; r++)
 			enter(s, seen, &runs[r]);
 	}
-	upto = (at.next - (uintptr_t)s->m.base) / s->m.page;
+	reached = (at.next - (uintptr_t)s->m.base) / s->m.page;
 	for (size_t i = first; i < end; i++) {
-		if (i < upto)
+		if (i < reached)
 			check_page(s, h, i, seen[i]);
 		else
 			assert_int_equal(seen[i], 0);
-		if (i < upto && (flags & WTRACK_CLEAR) && s->page[i].owner == h)
+		if (i < reached && (flags & WTRACK_CLEAR) &&
+		    s->page[i].owner == h)
 			cleared(&s->page[i]);
 	}
-	if (!first && upto == PAGES_N && (flags & WTRACK_CLEAR))
+	if (!first && reached == PAGES_N && (flags & WTRACK_CLEAR))
 		passed(s, h);
 }
 

@@ -241,7 +241,7 @@ static void look(struct model *s, size_t first, size_t end, size_t nruns,
 				    .end = (uintptr_t)page_of(&s->m, end) };
 	uint64_t seen[PAGES_N] = { 0 };
 	struct wtrack_run runs[128];
-	size_t upto;
+	size_t reached;
 
 	for (ssize_t n = 1; n > 0 && calls; calls--) {
 		n = wtrack_collect(s->t, &at, runs, nruns, flags);
@@ -252,13 +252,13 @@ static void look(struct model *s, size_t first, size_t end, size_t nruns,
 				seen[(a - (uintptr_t)s->m.base) / s->m.page] |=
 					runs[r].flags;
 	}
-	upto = (at.next - (uintptr_t)s->m.base) / s->m.page;
+	reached = (at.next - (uintptr_t)s->m.base) / s->m.page;
 	for (size_t i = first; i < end; i++) {
-		if (i < upto)
+		if (i < reached)
 			check_page(s, i, seen[i]);
 		else
 			assert_int_equal(seen[i], 0);
-		if (i < upto && (flags & WTRACK_CLEAR))
+		if (i < reached && (flags & WTRACK_CLEAR))
 			cleared(s, &s->page[i]);
 	}
 }
