@@ -288,7 +288,6 @@ WT_API ssize_t wtrack_collect(struct wtrack *t, struct wtrack_cursor *at,
 			      unsigned flags)
 {
 	struct wtrack_cursor start = WTRACK_CURSOR_INIT;
-	/* cppcheck-suppress ctuuninitvar; the caller's array is filled here */
 	struct wt_sink sink = { runs, 0, nruns };
 	uintptr_t limit;
 	int rc = check(t, at, runs, nruns, flags);

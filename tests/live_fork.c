@@ -38,7 +38,7 @@ static pid_t by_bare_fork(void)
 
 static pid_t (*const ways[])(void) = { by_fork, by_clone, by_bare_fork };
 
-#define EACH_WAY(w) (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
+#define EACH_WAY(w) for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
 
 struct scene {
 	struct wtrack *t;
@@ -138,16 +138,14 @@ static void a_child_has_all_dirty_once_and_then_tracks(void **state)
 			continue;
 		if (kind == MEM_HUGETLB && !enough_huge_pages())
 			continue;
-		for
-			EACH_WAY(w)
-			{
-				struct scene s = scene(*state, ways[w],
-						       (enum mem_kind)kind);
+		EACH_WAY (w) {
+			struct scene s =
+				scene(*state, ways[w], (enum mem_kind)kind);
 
-				store(&s.m, 5);
-				in_child(&s, dirty_then_exact);
-				end(&s);
-			}
+			store(&s.m, 5);
+			in_child(&s, dirty_then_exact);
+			end(&s);
+		}
 	}
 }
 
@@ -184,56 +182,51 @@ static void a_child_steals_nothing_from_its_parent(void **state)
 	static void (*const acts[])(struct scene *) = { steal, leave,
 							do_nothing };
 
-	for
-		EACH_WAY(w)
-		{
-			struct scene s = scene(*state, ways[w], MEM_ANON);
+	EACH_WAY (w) {
+		struct scene s = scene(*state, ways[w], MEM_ANON);
 
-			for (size_t a = 0; a < 3; a++) {
-				store(&s.m, 1);
-				store(&s.m, 7);
-				in_child(&s, acts[a]);
-				store(&s.m, 8);
-				expect_pages(s.t, &s.m, WTRACK_GET, 1, 7, 8);
-				in_child(&s, acts[a]);
-				expect_pages(s.t, &s.m, BOTH, 1, 7, 8);
-				in_child(&s, acts[a]);
-				expect_none(s.t, &s.m);
-				store(&s.m, 7);
-				expect_pages(s.t, &s.m, BOTH, 7);
-			}
-			end(&s);
+		for (size_t a = 0; a < 3; a++) {
+			store(&s.m, 1);
+			store(&s.m, 7);
+			in_child(&s, acts[a]);
+			store(&s.m, 8);
+			expect_pages(s.t, &s.m, WTRACK_GET, 1, 7, 8);
+			in_child(&s, acts[a]);
+			expect_pages(s.t, &s.m, BOTH, 1, 7, 8);
+			in_child(&s, acts[a]);
+			expect_none(s.t, &s.m);
+			store(&s.m, 7);
+			expect_pages(s.t, &s.m, BOTH, 7);
 		}
+		end(&s);
+	}
 }
 
 /* While the child clears without end, the parent's answers stay exact. */
 static void a_child_steals_nothing_while_it_lives(void **state)
 {
-	for
-		EACH_WAY(w)
-		{
-			struct scene s = scene(*state, ways[w], MEM_ANON);
-			pid_t child = s.make();
-			int status;
+	EACH_WAY (w) {
+		struct scene s = scene(*state, ways[w], MEM_ANON);
+		pid_t child = s.make();
+		int status;
 
-			if (!child) {
-				alarm(100);
-				for (;;)
-					steal(&s);
-			}
-			/* Or the kill() below would reach everybody. */
-			assert_true(child > 0);
-			for (int round = 0; round < 300; round++) {
-				store(&s.m, (size_t)round % 12);
-				expect_pages(s.t, &s.m, BOTH,
-					     (size_t)round % 12);
-				expect_none(s.t, &s.m);
-			}
-			kill(child, SIGKILL);
-			assert_int_equal(waitpid(child, &status, 0), child);
-			assert_int_equal(WTERMSIG(status), SIGKILL);
-			end(&s);
+		if (!child) {
+			alarm(100);
+			for (;;)
+				steal(&s);
 		}
+		/* Or the kill() below would reach everybody. */
+		assert_true(child > 0);
+		for (int round = 0; round < 300; round++) {
+			store(&s.m, (size_t)round % 12);
+			expect_pages(s.t, &s.m, BOTH, (size_t)round % 12);
+			expect_none(s.t, &s.m);
+		}
+		kill(child, SIGKILL);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(WTERMSIG(status), SIGKILL);
+		end(&s);
+	}
 }
 
 static void grandchild(struct scene *s)
@@ -250,18 +243,16 @@ static void grandchild(struct scene *s)
 
 static void a_child_may_have_children(void **state)
 {
-	for
-		EACH_WAY(w)
-		{
-			struct scene s = scene(*state, ways[w], MEM_ANON);
+	EACH_WAY (w) {
+		struct scene s = scene(*state, ways[w], MEM_ANON);
 
-			/* Before the child's first call, and after it. */
-			in_child(&s, grandchild);
-			store(&s.m, 3);
-			in_child(&s, grandchild);
-			expect_pages(s.t, &s.m, BOTH, 3);
-			end(&s);
-		}
+		/* Before the child's first call, and after it. */
+		in_child(&s, grandchild);
+		store(&s.m, 3);
+		in_child(&s, grandchild);
+		expect_pages(s.t, &s.m, BOTH, 3);
+		end(&s);
+	}
 }
 
 /* Stores of a child that makes no call are its own business, and harmless. */
@@ -274,16 +265,14 @@ static void store_only(struct scene *s)
 
 static void a_child_that_only_writes_is_left_alone(void **state)
 {
-	for
-		EACH_WAY(w)
-		{
-			struct scene s = scene(*state, ways[w], MEM_ANON);
+	EACH_WAY (w) {
+		struct scene s = scene(*state, ways[w], MEM_ANON);
 
-			store(&s.m, 4);
-			in_child(&s, store_only);
-			expect_pages(s.t, &s.m, BOTH, 4);
-			end(&s);
-		}
+		store(&s.m, 4);
+		in_child(&s, store_only);
+		expect_pages(s.t, &s.m, BOTH, 4);
+		end(&s);
+	}
 }
 
 static void vfork_and_exec_are_harmless(void **state)
@@ -323,16 +312,14 @@ static void open_in_child(struct scene *s)
 
 static void a_child_may_open_and_close_handles(void **state)
 {
-	for
-		EACH_WAY(w)
-		{
-			struct scene s = scene(*state, ways[w], MEM_ANON);
+	EACH_WAY (w) {
+		struct scene s = scene(*state, ways[w], MEM_ANON);
 
-			in_child(&s, open_in_child);
-			store(&s.m, 4);
-			expect_pages(s.t, &s.m, BOTH, 4);
-			end(&s);
-		}
+		in_child(&s, open_in_child);
+		store(&s.m, 4);
+		expect_pages(s.t, &s.m, BOTH, 4);
+		end(&s);
+	}
 }
 
 int main(void)
