@@ -216,7 +216,7 @@ tree_status() {
 
 # Whatever a build leaves in the source tree is something git ignores.
 tree_is_clean() {
-	diff <(printf '%s\n' "$before") <(tree_status)
+	diff <(printf '%s\n' "$before") <(printf '%s\n' "$(tree_status)")
 }
 
 main
