@@ -43,8 +43,13 @@ int wt_mprotect_protect(struct wtrack *t, const struct wt_span *s,
 
 static int mprotect_arm(struct wtrack *t, const struct wt_span *s)
 {
+	int rc;
+
+	wt_clearing_begin();
 	wt_dirty_clear(s->start, s->end);
-	return wt_mprotect_protect(t, s, s->start, s->end);
+	rc = wt_mprotect_protect(t, s, s->start, s->end);
+	wt_clearing_end();
+	return rc;
 }
 
 /* Where the whole does not go in one call, mapping by mapping. */

@@ -29,6 +29,18 @@ struct wt_inflight {
 };
 extern struct wt_inflight wt_inflight;
 
+/* Around each clearing: in it, pages are writable and clean for a moment. */
+static inline void wt_clearing_begin(void)
+{
+	__atomic_fetch_add(&wt_inflight.clears, 1, __ATOMIC_SEQ_CST);
+}
+
+static inline void wt_clearing_end(void)
+{
+	__atomic_fetch_add(&wt_inflight.clears, (1ull << 32) - 1,
+			   __ATOMIC_SEQ_CST);
+}
+
 /* mprotect_fault.c: pages become writable and dirty. */
 int wt_mprotect_set(uintptr_t start, uintptr_t end, uint64_t attr, bool write);
 bool wt_mprotect_resolve(struct wtrack *t, const struct wt_span *s,

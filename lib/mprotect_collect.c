@@ -150,10 +150,9 @@ void wt_mprotect_collect(struct wtrack *t, const struct wt_span *s,
 
 	p.clears = __atomic_load_n(&wt_inflight.clears, __ATOMIC_SEQ_CST);
 	if (clear)
-		__atomic_fetch_add(&wt_inflight.clears, 1, __ATOMIC_SEQ_CST);
+		wt_clearing_begin();
 	walk(&p, at, !s->mapped);
 	arm_taken(&p);
 	if (clear)
-		__atomic_fetch_add(&wt_inflight.clears, (1ull << 32) - 1,
-				   __ATOMIC_SEQ_CST);
+		wt_clearing_end();
 }
