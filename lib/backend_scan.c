@@ -173,12 +173,16 @@ static bool add_lost(struct wtrack *t, uintptr_t start, uintptr_t end,
  * of it is reported. [G1][G3]
  */
 static void scan_failed(struct wtrack *t, const struct wt_span *s,
-			uintptr_t *at, struct wt_sink *sink, bool clear)
+			uintptr_t *at, struct wt_sink *sink, bool clear,
+			uint64_t generation)
 {
 	struct wt_page_region part[PARTS];
 	uintptr_t pos = *at;
+	/* An unwatch waits for who clears, not for who looks. */
+	uint64_t lost = clear ? WTRACK_RUN_LOST
+			      : wt_lost_flags(t, pos, s->end, generation);
 
-	wt_sink_add(sink, *at, s->end, WTRACK_RUN_LOST | WTRACK_RUN_DEGRADED);
+	wt_sink_add(sink, pos, s->end, lost | WTRACK_RUN_DEGRADED);
 	wt_count(&t->count.degraded, 1);
 	*at = s->end;
 	while (clear && pos < s->end) {
@@ -274,7 +278,7 @@ static bool collect_parts(struct wtrack *t, const struct wt_span *s,
 		if (*at < sub.end && sink->n == sink->cap)
 			return false;
 		if (scan_part(t, &sub, at, sink, clear))
-			scan_failed(t, &sub, at, sink, clear);
+			scan_failed(t, &sub, at, sink, clear, generation);
 		if (*at < sub.end)
 			return false;
 	}
@@ -319,7 +323,7 @@ static void scan_collect(struct wtrack *t, const struct wt_span *s,
 	/* From now on, until an unwatch, this handle asks before it scans. */
 	__atomic_store_n(&t->lossy, 1, __ATOMIC_RELAXED);
 	if (clear && !(s->attr & WT_HUGETLB))
-		scan_failed(t, s, at, sink, clear);
+		scan_failed(t, s, at, sink, clear, 0);
 	else
 		collect_lossy(t, s, at, sink, clear);
 }

@@ -151,9 +151,12 @@ uint64_t wt_generation(void)
 uint64_t wt_lost_flags(struct wtrack *t, uintptr_t start, uintptr_t end,
 		       uint64_t generation)
 {
-	if (wt_is_moving(start, end) ||
-	    !wt_table_covers(&t->table, start, end) ||
-	    wt_generation() != generation)
+	/*
+	 * In this order.  A watch that began after the finding and is in the
+	 * table already is in transition still, or has moved the generation.
+	 */
+	if (!wt_table_covers(&t->table, start, end) ||
+	    wt_is_moving(start, end) || wt_generation() != generation)
 		return WTRACK_RUN_DEGRADED;
 	wt_count(&t->count.lost, 1);
 	return WTRACK_RUN_LOST;
