@@ -11,8 +11,9 @@
  * for first.
  */
 #include "engine.h"
-#include "sys.h"
+#include "pagemap.h"
 #include "uapi.h"
+#include "uffd.h"
 #include "vma.h"
 
 #include <errno.h>
@@ -23,104 +24,84 @@
 /* Registered stretches taken at once when some are lost: 768 bytes of stack. */
 #define PARTS 32
 
-static struct wt_doors doors = {
-	.device = WTRACK_NOT_TRIED,
-	.syscall = WTRACK_NOT_TRIED,
-	.user = WTRACK_NOT_TRIED,
-	.pagemap = WTRACK_NOT_TRIED,
-};
+static struct wt_doors doors = WT_DOORS_NOT_TRIED;
+static struct wt_uffd uffd = WT_UFFD_NONE;
+static struct wt_fd pagemap = WT_FD_NONE;
 
 const struct wt_doors *wt_scan_doors(void)
 {
 	return &doors;
 }
 
-static int scan_start(void)
-{
-	return wt_uffd_open(&doors);
-}
-
 static void scan_stop(void)
 {
-	wt_uffd_close();
+	wt_uffd_close(&uffd);
+	wt_fd_close(&pagemap);
+}
+
+static int scan_start(void)
+{
+	static const uint64_t sets[] = {
+		WT_FEATURE_WP_ASYNC | WT_FEATURE_WP_UNPOP |
+			WT_FEATURE_PAGEFAULT_WP | WT_FEATURE_WP_HUGE_SHM,
+		0,
+	};
+	int rc = wt_uffd_open(&uffd, sets, &doors);
+
+	doors.pagemap = wt_pagemap_open(&pagemap);
+	if (!rc)
+		rc = doors.pagemap;
+	if (rc)
+		scan_stop();
+	return rc;
 }
 
 static int scan_revive(void)
 {
-	wt_uffd_close();
-	return wt_uffd_open(&doors);
-}
-
-/*
- * [K-wp-one-vma] Kernels before 6.12 may refuse a range of several mappings
- * (split by MADV_DONTDUMP, say): then each mapping is taken by itself.
- */
-static int protect_each(uintptr_t start, uintptr_t end, bool arm)
-{
-	struct wt_vma_walk w;
-	struct wt_vma v;
-	int rc = 0;
-
-	wt_vma_walk_init(&w, start, false);
-	while (!rc && start < end) {
-		rc = wt_vma_walk_next(&w, &v);
-		if (rc < 0)
-			return rc;
-		if (!rc || v.start > start)
-			return -ENOENT;
-		rc = wt_uffd_protect(start, v.end < end ? v.end : end, arm);
-		start = v.end;
-	}
-	return rc;
-}
-
-static int protect(uintptr_t start, uintptr_t end, bool arm)
-{
-	int rc = wt_uffd_protect(start, end, arm);
-
-	return rc == -ENOENT ? protect_each(start, end, arm) : rc;
+	scan_stop();
+	return scan_start();
 }
 
 static int scan_arm(struct wtrack *t, const struct wt_span *s)
 {
 	wt_count(&t->count.kernel_calls, 1);
-	return protect(s->start, s->end, true);
+	return wt_uffd_protect(&uffd, s->start, s->end, true);
 }
 
 static int scan_enroll(struct wtrack *t, const struct wt_span *s, bool dirty)
 {
-	int rc = wt_uffd_register(s->start, s->end);
+	int rc = wt_uffd_register(&uffd, s->start, s->end);
 
 	if (rc || dirty)
 		return rc;
 	rc = scan_arm(t, s);
 	if (rc)
-		wt_uffd_unregister(s->start, s->end);
+		wt_uffd_unregister(&uffd, s->start, s->end);
 	return rc;
 }
 
 static void scan_adopt(struct wtrack *t, const struct wt_span *s)
 {
 	(void)t;
-	wt_uffd_register(s->start, s->end);
+	wt_uffd_register(&uffd, s->start, s->end);
 }
 
 /* What is lost or gone needs no unregistering, so errors do not matter. */
 static int scan_withdraw(struct wtrack *t, const struct wt_span *s)
 {
 	(void)t;
-	wt_uffd_unregister(s->start, s->end);
+	wt_uffd_unregister(&uffd, s->start, s->end);
 	return 0;
 }
 
 static bool scan_huge_at(uintptr_t start)
 {
 	uintptr_t end = start + wt_page_size();
-	int rc = wt_uffd_register(start, end);
+	int rc = wt_uffd_register(&uffd, start, end);
 
 	/* [K-huge-align] Huge pages are registered whole or not at all. */
 	if (!rc)
-		wt_uffd_unregister(start, end);
+		wt_uffd_unregister(&uffd, start, end);
 	return rc == -EINVAL;
 }
 
@@ -137,7 +118,7 @@ static int scan_mark(struct wtrack *t, const struct wt_span *s)
 		if (rc)
 			return rc;
 	}
-	return protect(s->start, s->end, false);
+	return wt_uffd_protect(&uffd, s->start, s->end, false);
 }
 
 static int scan_inspect(struct wtrack *t, const struct wt_span *s,
@@ -150,7 +131,7 @@ static int scan_inspect(struct wtrack *t, const struct wt_span *s,
 
 	(void)t;
 	if (!rc)
-		rc = wt_pagemap_scan(&at, end, &region, 1, false);
+		rc = wt_pagemap_scan(&pagemap, &at, end, &region, 1, false);
 	return rc < 0 ? (int)rc : 0;
 }
 
@@ -186,12 +167,14 @@ static void scan_failed(struct wtrack *t, const struct wt_span *s,
 	wt_count(&t->count.degraded, 1);
 	*at = s->end;
 	while (clear && pos < s->end) {
-		long n = wt_pagemap_registered(&pos, s->end, part, PARTS);
+		long n = wt_pagemap_registered(&pagemap, &pos, s->end, part,
+					       PARTS);
 
 		if (n <= 0)
 			return;
 		for (long i = 0; i < n; i++)
-			protect(part[i].start, part[i].end, true);
+			wt_uffd_protect(&uffd, part[i].start, part[i].end,
+					true);
 	}
 }
 
@@ -221,7 +204,8 @@ static void finish_huge(struct wtrack_run *runs, long n, bool clear)
 {
 	for (long i = 0; i < n; i++) {
 		runs[i].flags |= WTRACK_RUN_COARSE;
-		if (clear && protect(runs[i].start, runs[i].end, true))
+		if (clear &&
+		    wt_uffd_protect(&uffd, runs[i].start, runs[i].end, true))
 			runs[i].flags |= WTRACK_RUN_DEGRADED;
 	}
 }
@@ -243,8 +227,9 @@ static int scan_part(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
 
 		if (!room)
 			break;
-		n = wt_pagemap_scan(at, s->end, (struct wt_page_region *)tail,
-				    room, clear && !huge);
+		n = wt_pagemap_scan(&pagemap, at, s->end,
+				    (struct wt_page_region *)tail, room,
+				    clear && !huge);
 		wt_count(&t->count.kernel_calls, 1);
 		if (n < 0)
 			return (int)n;
@@ -294,7 +279,8 @@ static void collect_lossy(struct wtrack *t, const struct wt_span *s,
 	while (*at < s->end) {
 		uint64_t generation = wt_generation();
 		uintptr_t pos = *at;
-		long n = wt_pagemap_registered(&pos, s->end, part, PARTS);
+		long n = wt_pagemap_registered(&pagemap, &pos, s->end, part,
+					       PARTS);
 
 		wt_count(&t->count.kernel_calls, 1);
 		if (n < 0 || (n < PARTS && pos < s->end)) {

@@ -26,6 +26,8 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/mprotect_fault.c \
 	%reldir%/options.c \
 	%reldir%/options.h \
+	%reldir%/pagemap.c \
+	%reldir%/pagemap.h \
 	%reldir%/region.c \
 	%reldir%/region.h \
 	%reldir%/region_change.c \

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uffd.h: the process's userfaultfd and pagemap, and the doors to them.
+ * uffd.h: a room's userfaultfd, and the doors to it.
  *
- * One userfaultfd for all handles, because a mapping can belong to one only.
+ * One for all handles of a room, because a mapping can belong to one only.
  */
 #ifndef WT_UFFD_H
 #define WT_UFFD_H
 
+#include "sys.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct wt_page_region;
 
 /* What each door answered: 0, a negative errno, or WTRACK_NOT_TRIED. */
 struct wt_doors {
@@ -20,27 +20,34 @@ struct wt_doors {
 	int user;
 	int pagemap;
 };
+#define WT_DOORS_NOT_TRIED                                            \
+	{                                                             \
+		WTRACK_NOT_TRIED, WTRACK_NOT_TRIED, WTRACK_NOT_TRIED, \
+			WTRACK_NOT_TRIED,                             \
+	}
 
-/* Opens both descriptors; `doors` is filled in, failure or not. */
-int wt_uffd_open(struct wt_doors *doors);
-void wt_uffd_close(void);
-
-/* Page-aligned; negative errno of the ioctl. */
-int wt_uffd_register(uintptr_t start, uintptr_t end);
-int wt_uffd_unregister(uintptr_t start, uintptr_t end);
-/* Arms (write-protects) or un-arms every page of the range. */
-int wt_uffd_protect(uintptr_t start, uintptr_t end, bool arm);
+struct wt_uffd {
+	struct wt_fd fd;
+	uint64_t features; /* WT_FEATURE_* that it has */
+};
+#define WT_UFFD_NONE           \
+	{                      \
+		WT_FD_NONE, 0, \
+	}
 
 /*
- * One PAGEMAP_SCAN for `category` over [*at, end), arming what it reports if
- * `arm`.  Stores up to `room` regions, moves `*at` to where it stopped, and
- * returns their number.  On any error with `arm`, written bits may have been
- * consumed: the caller must report all of [*at, end).  [K-scan-destructive]
+ * Opens the first door that gives one of the sets of features, best first and
+ * 0 behind the last.  `doors` is filled in but for pagemap, failure or not.
  */
-long wt_pagemap_scan(uintptr_t *at, uintptr_t end, struct wt_page_region *vec,
-		     size_t room, bool arm);
-/* The parts of [*at, end) that are registered, whatever lies between. */
-long wt_pagemap_registered(uintptr_t *at, uintptr_t end,
-			   struct wt_page_region *vec, size_t room);
+int wt_uffd_open(struct wt_uffd *u, const uint64_t *sets,
+		 struct wt_doors *doors);
+void wt_uffd_close(struct wt_uffd *u);
+
+/* Page-aligned; negative errno of the ioctl. */
+int wt_uffd_register(const struct wt_uffd *u, uintptr_t start, uintptr_t end);
+int wt_uffd_unregister(const struct wt_uffd *u, uintptr_t start, uintptr_t end);
+/* Arms (write-protects) or un-arms every page of the range. */
+int wt_uffd_protect(const struct wt_uffd *u, uintptr_t start, uintptr_t end,
+		    bool arm);
 
 #endif
