@@ -57,13 +57,16 @@ struct wtrack_snapshot;
 #define WTRACK_CAP_LOSS          0x08u /* replaced mappings are detected */
 #define WTRACK_CAP_NO_SIGNAL     0x10u /* installs no signal handler */
 
+/* The program's own handlers call wtrack_handle_fault(): install none. */
+#define WTRACK_OPEN_HOST_SIGNALS 0x1u
+
 /*
  * Options of wtrack_open().  All zero but `size` means the defaults.  A
  * shorter structure is accepted, a longer one if what is unknown is zero.
  */
 struct wtrack_options {
 	size_t size;         /* sizeof(struct wtrack_options) */
-	uint64_t flags;      /* none defined: 0 */
+	uint64_t flags;      /* WTRACK_OPEN_* */
 	uint64_t require;    /* WTRACK_CAP_* the backend must have */
 	const char *backend; /* "scan", "mprotect", "all"; NULL: the best */
 };
@@ -217,6 +220,7 @@ struct wtrack_info {
 	int door_pagemap;  /* /proc/self/pagemap */
 	int door_selftest; /* the scan backend's self-test */
 	int door_signal;   /* SIGSEGV and the mprotect backend's self-test */
+	int handler; /* -EBUSY: another signal handler was installed later */
 };
 
 /*
@@ -238,6 +242,7 @@ struct wtrack_stats {
 	uint64_t ranges;        /* watched now; alike neighbours are one */
 	uint64_t watched_bytes; /* watched now */
 	uint64_t memory_bytes;  /* mapped by the library for this handle */
+	uint64_t handler_replaced; /* calls that found another signal handler */
 };
 
 /*
@@ -272,6 +277,16 @@ uint64_t wtrack_snapshot_epoch(const struct wtrack_snapshot *s);
 
 /* Frees the object; NULL is a no-op.  Since 0.1. */
 void wtrack_snapshot_free(struct wtrack_snapshot *s);
+
+/*
+ * For programs that own SIGSEGV and SIGBUS (WTRACK_OPEN_HOST_SIGNALS): resolves
+ * a write fault in watched memory.  Their handlers call it first, with what
+ * they were given (siginfo_t and ucontext_t), and return at once if it returns
+ * 1; 0 is somebody else's fault.  They must be installed before the first
+ * wtrack_open(). Errors: -EINVAL (another signal, or NULL).  Async-signal-safe.
+ * Since 0.1.
+ */
+int wtrack_handle_fault(int sig, void *siginfo, void *context);
 
 #ifdef __cplusplus
 }

@@ -27,7 +27,7 @@ struct wt_backend {
 	const char *name;
 	uint64_t caps;      /* WTRACK_CAP_* when the self-test finds them all */
 	uint64_t attr_mask; /* attributes that keep ranges apart */
-	bool signals;       /* faults arrive as SIGSEGV */
+	int signal;         /* by which write faults arrive; 0: none does */
 	/*
 	 * Pages of the first stretch of a call, doubled for each that follows;
 	 * 0: no bound.  Where dirty pages split mappings, a look at all of
@@ -82,7 +82,7 @@ struct wt_backend {
 	void (*adopt)(struct wtrack *t, const struct wt_span *s);
 
 	/*
-	 * Rooms with `signals` only: resolves a write fault at `addr`, which
+	 * Rooms with a `signal` only: resolves a write fault at `addr`, which
 	 * lies in `s`, so that the store can be retried.  Signal handler.
 	 */
 	bool (*resolve)(struct wtrack *t, const struct wt_span *s,

@@ -144,7 +144,7 @@ static int mprotect_inspect(struct wtrack *t, const struct wt_span *s,
 
 static int mprotect_start(void)
 {
-	return wt_fault_install();
+	return 0;
 }
 
 /* The handler stays: a fault may be on its way to it. */
@@ -156,7 +156,7 @@ const struct wt_backend wt_backend_mprotect = {
 	.name = "mprotect",
 	.caps = WTRACK_CAP_PRECISE | WTRACK_CAP_LOSS,
 	.attr_mask = ~(uint64_t)0,
-	.signals = true,
+	.signal = SIGSEGV,
 	.first_pages = 1024,
 	.huge_at = NULL,
 	.start = mprotect_start,

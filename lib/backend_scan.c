@@ -319,7 +319,7 @@ const struct wt_backend wt_backend_scan = {
 	.caps = WTRACK_CAP_PRECISE | WTRACK_CAP_KERNEL_WRITES |
 		WTRACK_CAP_DISCARD | WTRACK_CAP_LOSS | WTRACK_CAP_NO_SIGNAL,
 	.attr_mask = ~(uint64_t)WT_PROT_MASK,
-	.signals = false,
+	.signal = 0,
 	.first_pages = 0,
 	.huge_at = scan_huge_at,
 	.start = scan_start,

@@ -295,6 +295,8 @@ WT_API ssize_t wtrack_collect(struct wtrack *t, struct wtrack_cursor *at,
 	if (rc)
 		return rc;
 	wt_fork_check();
+	if (flags & WTRACK_CLEAR)
+		wt_handler_replaced(t);
 	if (!at)
 		at = &start;
 	/* The last page of the address space is never a user's. */

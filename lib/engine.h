@@ -29,6 +29,7 @@ struct wt_counters {
 	uint64_t widened;
 	uint64_t degraded;
 	uint64_t lost;
+	uint64_t handler_replaced;
 };
 
 struct wtrack {
@@ -38,6 +39,7 @@ struct wtrack {
 	struct wt_table table;
 	uint64_t epoch;
 	uint64_t lossy; /* a registration was found lost */
+	bool hosted;    /* the program has its own signal handlers */
 	struct wt_counters count;
 	uint64_t memory; /* bytes mapped for this handle */
 };
@@ -105,6 +107,13 @@ static inline void wt_count(uint64_t *counter, uint64_t n)
 	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
 
+/*
+ * Whether somebody else's handler stands where ours was, counted.  Nothing is
+ * done about it: who passes faults on may stand there, and ours put before it
+ * again would be called in a circle.
+ */
+bool wt_handler_replaced(struct wtrack *t);
+
 /* Counts a handle in or out of a backend, which starts with the first. */
 int wt_backend_use(const struct wt_backend *be);
 void wt_backend_release(const struct wt_backend *be);
@@ -120,7 +129,7 @@ void wt_engine_reset_lock(void);
 
 /* The bodies of open, close, watch and unwatch, with the lock held. */
 int wt_open_locked(const struct wt_backend *be, uint64_t caps,
-		   struct wtrack **out);
+		   const struct wtrack_options *o, struct wtrack **out);
 void wt_close_locked(struct wtrack *t);
 int wt_watch_locked(struct wtrack *t, uintptr_t start, uintptr_t end,
 		    unsigned flags);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fault.c: the only sigaction: claims own write faults, passes others on.
+ * fault.c: the only sigactions: claims own write faults, passes others on.
  *
  * The handler runs with all signals blocked, so it is never suspended, and may
  * take the RCU read lock.  A thread's first read lock registers it with urcu-bp
@@ -22,9 +22,26 @@
 #include <string.h>
 #include <ucontext.h>
 
-static struct sigaction previous;
-static int installed;
+#define WT_API __attribute__((visibility("default")))
+
+/* A signal by which write faults arrive, and who had it before. */
+struct chain {
+	int sig;
+	int code; /* si_code of a write to armed memory */
+	bool installed;
+	struct sigaction previous;
+};
+
+static struct chain chains[] = {
+	{ .sig = SIGSEGV, .code = SEGV_ACCERR },
+	{ .sig = SIGBUS, .code = BUS_ADRERR },
+};
 static unsigned long passed;
+
+static struct chain *chain_of(int sig)
+{
+	return sig == SIGSEGV ? &chains[0] : sig == SIGBUS ? &chains[1] : NULL;
+}
 
 unsigned long wt_fault_passed(void)
 {
@@ -66,20 +83,22 @@ static bool should_retry(uintptr_t addr)
 	return true;
 }
 
-static bool claim(const siginfo_t *si, const ucontext_t *uc)
+static bool claim(const struct chain *c, const siginfo_t *si,
+		  const ucontext_t *uc)
 {
 	uintptr_t addr = (uintptr_t)si->si_addr;
 	struct wtrack *t;
 	bool done = false;
 
-	if (si->si_code != SEGV_ACCERR || !is_write(uc))
+	if (si->si_code != c->code || !is_write(uc))
 		return false;
 	wt_read_enter();
 	for (t = wt_first_handle(); t && !done; t = wt_next_handle(t)) {
 		const struct wt_backend *be = wt_be(t);
 		struct wt_range r;
 
-		if (be->signals && wt_table_find(&t->table, addr, &r)) {
+		if (be->signal == c->sig &&
+		    wt_table_find(&t->table, addr, &r)) {
 			struct wt_span s = { r.start, r.end, r.attr, false };
 
 			done = be->resolve(t, &s, addr);
@@ -105,62 +124,97 @@ static void die(int sig, siginfo_t *si)
 }
 
 /* Calls the previous handler in the mask that it would have had. */
-static void call_previous(int sig, siginfo_t *si, ucontext_t *uc)
+static void call_previous(struct chain *c, siginfo_t *si, ucontext_t *uc)
 {
-	struct sigaction prev = previous;
+	struct sigaction prev = c->previous;
 	sigset_t mask = uc->uc_sigmask;
 
 	for (int i = 1; i < NSIG; i++)
 		if (sigismember(&prev.sa_mask, i) == 1)
 			sigaddset(&mask, i);
 	if (!(prev.sa_flags & SA_NODEFER))
-		sigaddset(&mask, sig);
+		sigaddset(&mask, c->sig);
 	if (prev.sa_flags & SA_RESETHAND)
-		previous.sa_handler = SIG_DFL;
+		c->previous.sa_handler = SIG_DFL;
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	if (prev.sa_flags & SA_SIGINFO)
-		prev.sa_sigaction(sig, si, uc);
+		prev.sa_sigaction(c->sig, si, uc);
 	else
-		prev.sa_handler(sig);
+		prev.sa_handler(c->sig);
+}
+
+static void pass_on(struct chain *c, siginfo_t *si, ucontext_t *uc)
+{
+	bool ignored = c->previous.sa_handler == SIG_IGN;
+
+	__atomic_fetch_add(&passed, 1, __ATOMIC_RELAXED);
+	/* A fault cannot be ignored, a signal that was sent can. */
+	if (ignored && si->si_code <= 0)
+		return;
+	if (ignored || c->previous.sa_handler == SIG_DFL)
+		die(c->sig, si);
+	else
+		call_previous(c, si, uc);
 }
 
 static void on_fault(int sig, siginfo_t *si, void *context)
 {
-	ucontext_t *uc = context;
+	struct chain *c = chain_of(sig);
 	int saved = errno;
-	bool ours = claim(si, uc);
 
-	errno = saved;
-	if (ours)
-		return;
-	__atomic_fetch_add(&passed, 1, __ATOMIC_RELAXED);
-	/* A fault cannot be ignored, a signal that was sent can. */
-	if (previous.sa_handler == SIG_IGN && si->si_code <= 0)
-		return;
-	if (previous.sa_handler == SIG_IGN || previous.sa_handler == SIG_DFL)
-		die(sig, si);
-	else
-		call_previous(sig, si, uc);
+	if (!claim(c, si, context)) {
+		errno = saved;
+		pass_on(c, si, context);
+	}
 	errno = saved;
 }
 
-int wt_fault_install(void)
+int wt_fault_install(int sig)
 {
+	struct chain *c = chain_of(sig);
 	struct sigaction sa;
 	int saved = errno, rc = 0;
 
-	if (installed)
+	if (c->installed)
 		return 0;
 	memset(&sa, 0, sizeof(sa));
 	sa.sa_sigaction = on_fault;
 	/* ONSTACK: hosts (Go, say) give their threads stacks that are small. */
 	sa.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
 	sigfillset(&sa.sa_mask);
-	if (sigaction(SIGSEGV, NULL, &previous) ||
-	    sigaction(SIGSEGV, &sa, NULL))
+	if (sigaction(sig, NULL, &c->previous) || sigaction(sig, &sa, NULL))
 		rc = -errno;
 	else
-		installed = 1;
+		c->installed = true;
 	errno = saved;
 	return rc;
+}
+
+bool wt_fault_replaced(int sig)
+{
+	struct sigaction now;
+	int saved = errno;
+	bool replaced;
+
+	replaced = sig && chain_of(sig)->installed &&
+		   !sigaction(sig, NULL, &now) && now.sa_sigaction != on_fault;
+	errno = saved;
+	return replaced;
+}
+
+WT_API int wtrack_handle_fault(int sig, void *siginfo, void *context)
+{
+	const struct chain *c = chain_of(sig);
+	int saved = errno;
+	sigset_t mask;
+	bool ours;
+
+	if (!c || !siginfo || !context)
+		return -EINVAL;
+	/* The host's handler may run with signals that suspend threads. */
+	wt_signals_block(&mask);
+	ours = claim(c, siginfo, context);
+	wt_signals_restore(&mask);
+	errno = saved;
+	return ours;
 }

@@ -11,6 +11,8 @@
 	(WTRACK_CAP_PRECISE | WTRACK_CAP_KERNEL_WRITES | WTRACK_CAP_DISCARD | \
 	 WTRACK_CAP_LOSS | WTRACK_CAP_NO_SIGNAL)
 
+#define KNOWN_FLAGS WTRACK_OPEN_HOST_SIGNALS
+
 static bool all_zero(const unsigned char *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -29,7 +31,8 @@ static int take(const struct wtrack_options *opts, struct wtrack_options *out)
 	    !all_zero((const unsigned char *)opts + known, size - known))
 		return -E2BIG;
 	memcpy(out, opts, size < known ? size : known);
-	if (out->flags || (out->require & ~(uint64_t)KNOWN_CAPS))
+	if ((out->flags & ~(uint64_t)KNOWN_FLAGS) ||
+	    (out->require & ~(uint64_t)KNOWN_CAPS))
 		return -EINVAL;
 	return 0;
 }

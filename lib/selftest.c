@@ -145,7 +145,7 @@ static int play(const struct wt_backend *be, struct scene *s, uintptr_t block)
 	if (be->caps & WTRACK_CAP_DISCARD)
 		try_discard(s, block);
 	/* Without the list of mappings a replaced one is not noticed. */
-	if (be->signals && !wt_vma_readable())
+	if (be->signal && !wt_vma_readable())
 		s->caps &= ~(uint64_t)WTRACK_CAP_LOSS;
 	return 0;
 }
@@ -172,11 +172,14 @@ static int run_on_scratch(const struct wt_backend *be, struct scene *s)
 	return rc;
 }
 
-static int try_backend(const struct wt_backend *be, uint64_t *caps)
+static int try_backend(const struct wt_backend *be,
+		       const struct wtrack_options *o, uint64_t *caps)
 {
 	struct scene s = { 0 };
-	sigset_t segv, saved;
-	int rc = wt_open_locked(be, be->caps, &s.t);
+	const struct wtrack_options plain = { sizeof(plain), o->flags, 0,
+					      be->name };
+	sigset_t faults, saved;
+	int rc = wt_open_locked(be, be->caps, &plain, &s.t);
 
 	*caps = be->caps;
 	if (rc)
@@ -185,10 +188,11 @@ static int try_backend(const struct wt_backend *be, uint64_t *caps)
 		wt_close_locked(s.t);
 		return 0;
 	}
-	/* A blocked SIGSEGV would turn the first tracked store into death. */
-	sigemptyset(&segv);
-	sigaddset(&segv, SIGSEGV);
-	pthread_sigmask(SIG_UNBLOCK, &segv, &saved);
+	/* A blocked signal would turn the first tracked store into death. */
+	sigemptyset(&faults);
+	sigaddset(&faults, SIGSEGV);
+	sigaddset(&faults, SIGBUS);
+	pthread_sigmask(SIG_UNBLOCK, &faults, &saved);
 	rc = run_on_scratch(be, &s);
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);
 	*caps = s.caps;
@@ -201,7 +205,8 @@ static bool is_shortage(int rc)
 	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
 }
 
-const struct wt_trial *wt_trial_of(const struct wt_backend *be)
+const struct wt_trial *wt_trial_of(const struct wt_backend *be,
+				   const struct wtrack_options *o)
 {
 	for (size_t i = 0; i < N_TRIALS; i++) {
 		struct wt_trial *trial = &trials[i].trial;
@@ -209,7 +214,7 @@ const struct wt_trial *wt_trial_of(const struct wt_backend *be)
 		if (trials[i].be != be)
 			continue;
 		if (!trial->tried) {
-			trial->result = try_backend(be, &trial->caps);
+			trial->result = try_backend(be, o, &trial->caps);
 			__atomic_store_n(&trial->tried,
 					 !is_shortage(trial->result),
 					 __ATOMIC_RELEASE);

@@ -16,7 +16,8 @@ struct wt_trial {
  * Tries it if that was not done yet, or ended in a shortage of memory or
  * descriptors, which is nobody's property.  Engine's lock.
  */
-const struct wt_trial *wt_trial_of(const struct wt_backend *be);
+const struct wt_trial *wt_trial_of(const struct wt_backend *be,
+				   const struct wtrack_options *o);
 
 /* The result if it was tried, else one with `tried` false.  No lock. */
 struct wt_trial wt_trial_result(const struct wt_backend *be);

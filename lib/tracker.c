@@ -32,8 +32,9 @@ static bool name_known(const char *name)
 }
 
 int wt_open_locked(const struct wt_backend *be, uint64_t caps,
-		   struct wtrack **out)
+		   const struct wtrack_options *o, struct wtrack **out)
 {
+	bool hosted = o->flags & WTRACK_OPEN_HOST_SIGNALS;
 	uint64_t memory = 0;
 	struct wtrack *t;
 	void *p;
@@ -41,12 +42,16 @@ int wt_open_locked(const struct wt_backend *be, uint64_t caps,
 
 	if (rc)
 		return rc;
-	rc = wt_map(sizeof(*t), &p, &memory);
+	if (be->signal && !hosted)
+		rc = wt_fault_install(be->signal);
+	if (!rc)
+		rc = wt_map(sizeof(*t), &p, &memory);
 	if (rc)
 		goto release;
 	t = p;
 	t->be = be;
 	t->caps = caps;
+	t->hosted = hosted;
 	t->memory = memory;
 	rc = wt_table_init(&t->table, &t->memory);
 	if (rc)
@@ -74,9 +79,9 @@ static int open_best(const struct wtrack_options *o, struct wtrack **out)
 		/* Not even tried: it might install a handler to no end. */
 		if (o->require & ~be->caps)
 			continue;
-		trial = wt_trial_of(be);
+		trial = wt_trial_of(be, o);
 		if (!trial->result && !(o->require & ~trial->caps))
-			return wt_open_locked(be, trial->caps, out);
+			return wt_open_locked(be, trial->caps, o, out);
 		/* A shortage is told as what it is, unless another serves. */
 		if (trial->result && !trial->tried)
 			rc = trial->result;
@@ -147,6 +152,14 @@ WT_API void wtrack_close(struct wtrack *t)
 	wt_unlock(&saved);
 }
 
+bool wt_handler_replaced(struct wtrack *t)
+{
+	if (t->hosted || !wt_fault_replaced(wt_be(t)->signal))
+		return false;
+	wt_count(&t->count.handler_replaced, 1);
+	return true;
+}
+
 WT_API int wtrack_info(struct wtrack *t, struct wtrack_info *info)
 {
 	struct wt_trial scan = wt_trial_result(&wt_backend_scan);
@@ -169,6 +182,7 @@ WT_API int wtrack_info(struct wtrack *t, struct wtrack_info *info)
 	i.door_pagemap = doors->pagemap;
 	i.door_selftest = scan.tried ? scan.result : WTRACK_NOT_TRIED;
 	i.door_signal = mprotect.tried ? mprotect.result : WTRACK_NOT_TRIED;
+	i.handler = wt_handler_replaced(t) ? -EBUSY : 0;
 	return wt_struct_give(info, &i);
 }
 
@@ -196,8 +210,9 @@ WT_API int wtrack_stats(struct wtrack *t, struct wtrack_stats *stats)
 	s.ranges = get(&t->table.ranges);
 	s.watched_bytes = get(&t->table.bytes);
 	s.memory_bytes = get(&t->memory);
+	s.handler_replaced = get(&t->count.handler_replaced);
 	/* The bitmap is shared by all handles; each shows all of it. */
-	if (wt_be(t)->signals)
+	if (wt_be(t)->signal)
 		s.memory_bytes += wt_dirty_bytes();
 	return wt_struct_give(stats, &s);
 }

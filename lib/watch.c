@@ -185,6 +185,7 @@ WT_API int wtrack_watch(struct wtrack *t, void *addr, size_t len,
 	wt_fork_check();
 	wt_lock(&saved);
 	rc = wt_watch_locked(t, start, end, flags);
+	wt_handler_replaced(t);
 	wt_unlock(&saved);
 	return rc;
 }
@@ -227,7 +228,7 @@ int wt_unwatch_locked(struct wtrack *t, uintptr_t start, uintptr_t end)
 	wt_set_moving(0, 0);
 	__atomic_store_n(&t->lossy, 0, __ATOMIC_RELAXED);
 	/* Handlers that found the range in the table are done with it. */
-	if (wt_be(t)->signals)
+	if (wt_be(t)->signal)
 		wt_wait_for_readers();
 	return rc;
 }

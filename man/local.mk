@@ -4,6 +4,7 @@ dist_man_MANS += \
 	%reldir%/wtrack.7 \
 	%reldir%/wtrack_close.3 \
 	%reldir%/wtrack_collect.3 \
+	%reldir%/wtrack_handle_fault.3 \
 	%reldir%/wtrack_info.3 \
 	%reldir%/wtrack_mark.3 \
 	%reldir%/wtrack_open.3 \

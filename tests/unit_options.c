@@ -104,7 +104,7 @@ static void a_struct_without_room_for_its_size_is_invalid(void **state)
 
 static void every_unknown_bit_is_invalid(void **state)
 {
-	const uint64_t known = 0x1f;
+	const uint64_t known = 0x1f, known_flags = 0x1;
 
 	(void)state;
 	for (int bit = 0; bit < 64; bit++) {
@@ -112,7 +112,8 @@ static void every_unknown_bit_is_invalid(void **state)
 		uint64_t mask = (uint64_t)1 << bit;
 
 		in.flags = mask;
-		assert_int_equal(wt_options_read(&in, &out), -EINVAL);
+		assert_int_equal(wt_options_read(&in, &out),
+				 mask & known_flags ? 0 : -EINVAL);
 		in.flags = 0;
 		in.require = mask;
 		assert_int_equal(wt_options_read(&in, &out),
