@@ -69,10 +69,16 @@ struct wtrack_options {
 	uint64_t flags;      /* WTRACK_OPEN_* */
 	uint64_t require;    /* WTRACK_CAP_* the backend must have */
 	const char *backend; /* "scan", "mprotect", "all"; NULL: the best */
+	/*
+	 * Bytes that one store makes dirty: a power of two, from the page size
+	 * (or 0) to 2 MiB, which keeps huge pages whole.  More than a page:
+	 * "mprotect" or "all".
+	 */
+	size_t grain;
 };
-#define WTRACK_OPTIONS_INIT                               \
-	{                                                 \
-		sizeof(struct wtrack_options), 0, 0, NULL \
+#define WTRACK_OPTIONS_INIT                                  \
+	{                                                    \
+		sizeof(struct wtrack_options), 0, 0, NULL, 0 \
 	}
 
 /*
@@ -122,7 +128,7 @@ int wtrack_unwatch(struct wtrack *t, void *addr, size_t len);
 #define WTRACK_RUN_LOST      0x04u /* mapping was replaced: watch it again */
 #define WTRACK_RUN_DEGRADED  0x08u /* precision given up: limits, errors */
 #define WTRACK_RUN_UNTRACKED 0x10u /* this backend tracks nothing */
-#define WTRACK_RUN_COARSE    0x20u /* huge page: one store dirties all of it */
+#define WTRACK_RUN_COARSE    0x20u /* one store dirties more than a page */
 
 /* Dirty pages [start, end), as addresses. */
 struct wtrack_run {
@@ -185,7 +191,7 @@ int wtrack_prepare_write(struct wtrack *t, void *addr, size_t len);
 
 #define WTRACK_RANGE_INITIAL 0x1u /* addr: dirty since watched or forked */
 #define WTRACK_RANGE_LOST    0x2u /* mapping at addr was replaced or is gone */
-#define WTRACK_RANGE_COARSE  0x4u /* huge pages */
+#define WTRACK_RANGE_COARSE  0x4u /* one store dirties more than a page */
 
 struct wtrack_range_info {
 	size_t size; /* sizeof(struct wtrack_range_info), set by the caller */

@@ -23,10 +23,24 @@ struct wt_span {
 	bool mapped; /* for collect: there is no gap in it [K-scan-gap] */
 };
 
+/* The block of `s` that a store at `addr` makes dirty: a grain, cut to `s`. */
+static inline struct wt_span wt_block_at(const struct wt_span *s,
+					 uintptr_t addr)
+{
+	size_t grain = wt_range_grain(s->attr);
+	uintptr_t start = addr & ~(grain - 1), end = start + grain;
+	struct wt_span block = { start > s->start ? start : s->start,
+				 end < s->end ? end : s->end, s->attr,
+				 s->mapped };
+
+	return block;
+}
+
 struct wt_backend {
 	const char *name;
 	uint64_t caps;      /* WTRACK_CAP_* when the self-test finds them all */
 	uint64_t attr_mask; /* attributes that keep ranges apart */
+	bool grains;        /* takes a grain of more than a page */
 	int signal;         /* by which write faults arrive; 0: none does */
 	/*
 	 * Pages of the first stretch of a call, doubled for each that follows;

@@ -59,6 +59,7 @@ const struct wt_backend wt_backend_all = {
 	.caps = WTRACK_CAP_KERNEL_WRITES | WTRACK_CAP_DISCARD |
 		WTRACK_CAP_NO_SIGNAL,
 	.attr_mask = ~(uint64_t)(WT_PROT_MASK | WT_FILE),
+	.grains = true,
 	.signal = 0,
 	.first_pages = 0,
 	.huge_at = NULL,

@@ -8,29 +8,32 @@
 #include <errno.h>
 
 /* After [start, end) was cleared and protected: what faults may have undone. */
-static void heed_announced(uintptr_t start, uintptr_t end, uint64_t attr)
+static void heed_announced(const struct wt_span *s)
 {
 	if (__atomic_load_n(&wt_inflight.others, __ATOMIC_SEQ_CST))
-		wt_dirty_set(start, end);
+		wt_dirty_set(s->start, s->end);
 	for (size_t i = 0; i < WT_ANNOUNCED; i++) {
-		uintptr_t page =
-			__atomic_load_n(&wt_inflight.page[i], __ATOMIC_SEQ_CST);
+		uintptr_t addr =
+			__atomic_load_n(&wt_inflight.addr[i], __ATOMIC_SEQ_CST);
+		struct wt_span block = wt_block_at(s, addr);
 
-		if (page >= start && page < end)
-			wt_dirty_set(page, page + wt_range_grain(attr));
+		/* Its grain may begin before what was cleared, or end after. */
+		if (block.start < block.end)
+			wt_dirty_set(block.start, block.end);
 	}
 }
 
 int wt_mprotect_protect(struct wtrack *t, const struct wt_span *s,
 			uintptr_t start, uintptr_t end)
 {
+	const struct wt_span done = { start, end, s->attr, true };
 	int rc = 0;
 
 	if (s->attr & PROT_WRITE) {
 		rc = wt_mprotect_set(start, end, s->attr, false);
 		wt_count(&t->count.kernel_calls, 1);
 	}
-	heed_announced(start, end, s->attr);
+	heed_announced(&done);
 	if (rc) {
 		/* Partly writable: dirty until the next clearing tries again.
 		 */
@@ -116,7 +119,7 @@ static void mprotect_adopt(struct wtrack *t, const struct wt_span *s)
 static int mprotect_revive(void)
 {
 	for (size_t i = 0; i < WT_ANNOUNCED; i++)
-		__atomic_store_n(&wt_inflight.page[i], 0, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&wt_inflight.addr[i], 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&wt_inflight.others, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&wt_inflight.clears, 0, __ATOMIC_SEQ_CST);
 	return 0;
@@ -125,11 +128,11 @@ static int mprotect_revive(void)
 static int mprotect_inspect(struct wtrack *t, const struct wt_span *s,
 			    uintptr_t addr)
 {
-	size_t grain = wt_range_grain(s->attr);
-	uintptr_t at = addr & ~(grain - 1);
+	struct wt_span block = wt_block_at(s, addr);
+	uintptr_t at = block.start;
 	struct wt_vma_walk w;
 	struct wt_vma v;
-	int rc = wt_vma_mapped(at, at + grain);
+	int rc = wt_vma_mapped(at, block.end);
 
 	(void)t;
 	if (rc)
@@ -156,6 +159,7 @@ const struct wt_backend wt_backend_mprotect = {
 	.name = "mprotect",
 	.caps = WTRACK_CAP_PRECISE | WTRACK_CAP_LOSS,
 	.attr_mask = ~(uint64_t)0,
+	.grains = true,
 	.signal = SIGSEGV,
 	.first_pages = 1024,
 	.huge_at = NULL,

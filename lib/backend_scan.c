@@ -124,8 +124,8 @@ static int scan_mark(struct wtrack *t, const struct wt_span *s)
 static int scan_inspect(struct wtrack *t, const struct wt_span *s,
 			uintptr_t addr)
 {
-	size_t grain = wt_range_grain(s->attr);
-	uintptr_t at = addr & ~(grain - 1), end = at + grain;
+	struct wt_span block = wt_block_at(s, addr);
+	uintptr_t at = block.start, end = block.end;
 	struct wt_page_region region;
 	long rc = wt_vma_mapped(at, end);
 
@@ -319,6 +319,7 @@ const struct wt_backend wt_backend_scan = {
 	.caps = WTRACK_CAP_PRECISE | WTRACK_CAP_KERNEL_WRITES |
 		WTRACK_CAP_DISCARD | WTRACK_CAP_LOSS | WTRACK_CAP_NO_SIGNAL,
 	.attr_mask = ~(uint64_t)WT_PROT_MASK,
+	.grains = false,
 	.signal = 0,
 	.first_pages = 0,
 	.huge_at = scan_huge_at,

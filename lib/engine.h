@@ -38,8 +38,9 @@ struct wtrack {
 	struct wtrack *next; /* in the engine's list, under RCU */
 	struct wt_table table;
 	uint64_t epoch;
-	uint64_t lossy; /* a registration was found lost */
-	bool hosted;    /* the program has its own signal handlers */
+	uint64_t lossy;       /* a registration was found lost */
+	bool hosted;          /* the program has its own signal handlers */
+	unsigned grain_shift; /* log2 of the grain that was asked for */
 	struct wt_counters count;
 	uint64_t memory; /* bytes mapped for this handle */
 };

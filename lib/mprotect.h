@@ -23,7 +23,7 @@
 #define WT_ANNOUNCED 64
 
 struct wt_inflight {
-	uintptr_t page[WT_ANNOUNCED];
+	uintptr_t addr[WT_ANNOUNCED];
 	uint64_t others; /* faults without a slot, or of more than a page */
 	uint64_t clears; /* high half: clearings ended; low half: under way */
 };

@@ -33,7 +33,7 @@ static void arm_taken(struct pass *p)
 /* Reports [start, end) and makes it clean; false when the sink is full. */
 static bool take(struct pass *p, uintptr_t start, uintptr_t end, uint64_t flags)
 {
-	if (p->s->attr & WT_HUGETLB)
+	if (wt_range_grain(p->s->attr) > wt_page_size())
 		flags |= WTRACK_RUN_COARSE;
 	if (wt_dirty_degraded(start, end))
 		flags |= WTRACK_RUN_DEGRADED;

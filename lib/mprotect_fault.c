@@ -17,15 +17,15 @@ int wt_mprotect_set(uintptr_t start, uintptr_t end, uint64_t attr, bool write)
 			       write ? prot : prot & ~PROT_WRITE);
 }
 
-static uint64_t *announce(uintptr_t page)
+static uint64_t *announce(uintptr_t addr)
 {
 	for (size_t i = 0; i < WT_ANNOUNCED; i++) {
 		uintptr_t none = 0;
 
-		if (__atomic_compare_exchange_n(&wt_inflight.page[i], &none,
-						page, false, __ATOMIC_SEQ_CST,
+		if (__atomic_compare_exchange_n(&wt_inflight.addr[i], &none,
+						addr, false, __ATOMIC_SEQ_CST,
 						__ATOMIC_RELAXED))
-			return (uint64_t *)&wt_inflight.page[i];
+			return (uint64_t *)&wt_inflight.addr[i];
 	}
 	__atomic_fetch_add(&wt_inflight.others, 1, __ATOMIC_SEQ_CST);
 	return &wt_inflight.others;
@@ -96,17 +96,16 @@ static int widen(struct wtrack *t, const struct wt_span *s, uintptr_t page,
 bool wt_mprotect_resolve(struct wtrack *t, const struct wt_span *s,
 			 uintptr_t addr)
 {
-	size_t grain = wt_range_grain(s->attr);
-	uintptr_t page = addr & ~(grain - 1);
+	struct wt_span block = wt_block_at(s, addr);
 	uint64_t *slot;
 	int rc;
 
 	if (!(s->attr & PROT_WRITE))
 		return false;
-	slot = announce(page);
-	rc = unprotect(s, page, page + grain);
+	slot = announce(addr);
+	rc = unprotect(s, block.start, block.end);
 	if (rc)
-		rc = widen(t, s, page, page + grain);
+		rc = widen(t, s, block.start, block.end);
 	withdraw_announcement(slot);
 	wt_count(&t->count.faults, 1);
 	return rc == 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* options.c: size-first structs in and out, and WTRACK_BACKEND. */
 #include "options.h"
+#include "sys.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -21,6 +22,17 @@ static bool all_zero(const unsigned char *p, size_t n)
 	return true;
 }
 
+/* Larger blocks are no huge page's, and would only cost precision. */
+#define GRAIN_MOST ((size_t)2 << 20)
+
+static int check_grain(size_t grain)
+{
+	if (grain && (grain < wt_page_size() || grain > GRAIN_MOST ||
+		      (grain & (grain - 1))))
+		return -EINVAL;
+	return 0;
+}
+
 static int take(const struct wtrack_options *opts, struct wtrack_options *out)
 {
 	size_t known = sizeof(*out), size = opts->size;
@@ -34,7 +46,7 @@ static int take(const struct wtrack_options *opts, struct wtrack_options *out)
 	if ((out->flags & ~(uint64_t)KNOWN_FLAGS) ||
 	    (out->require & ~(uint64_t)KNOWN_CAPS))
 		return -EINVAL;
-	return 0;
+	return check_grain(out->grain);
 }
 
 int wt_options_read(const struct wtrack_options *opts,

@@ -41,6 +41,7 @@ struct wt_range {
 	uintptr_t *fresh;
 };
 
+/* Bytes; more than a page if it is hugetlb or the handle asked for more. */
 static inline size_t wt_range_grain(uint64_t attr)
 {
 	return (size_t)1 << (attr >> WT_SHIFT_BITS);

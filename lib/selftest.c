@@ -177,7 +177,7 @@ static int try_backend(const struct wt_backend *be,
 {
 	struct scene s = { 0 };
 	const struct wtrack_options plain = { sizeof(plain), o->flags, 0,
-					      be->name };
+					      be->name, 0 };
 	sigset_t faults, saved;
 	int rc = wt_open_locked(be, be->caps, &plain, &s.t);
 

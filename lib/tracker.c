@@ -52,6 +52,8 @@ int wt_open_locked(const struct wt_backend *be, uint64_t caps,
 	t->be = be;
 	t->caps = caps;
 	t->hosted = hosted;
+	t->grain_shift =
+		o->grain ? (unsigned)__builtin_ctzl(o->grain) : wt_page_shift();
 	t->memory = memory;
 	rc = wt_table_init(&t->table, &t->memory);
 	if (rc)
@@ -77,7 +79,8 @@ static int open_best(const struct wtrack_options *o, struct wtrack **out)
 		if (o->backend && strcmp(o->backend, be->name) != 0)
 			continue;
 		/* Not even tried: it might install a handler to no end. */
-		if (o->require & ~be->caps)
+		if ((o->require & ~be->caps) ||
+		    (o->grain > wt_page_size() && !be->grains))
 			continue;
 		trial = wt_trial_of(be, o);
 		if (!trial->result && !(o->require & ~trial->caps))

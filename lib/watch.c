@@ -23,9 +23,10 @@
 
 /* ---- the mappings of a range, as stretches of equal attributes ---- */
 
-static uint64_t attr_of(const struct wt_backend *be, const struct wt_vma *v,
+static uint64_t attr_of(const struct wtrack *t, const struct wt_vma *v,
 			uintptr_t start)
 {
+	const struct wt_backend *be = wt_be(t);
 	uint64_t attr = v->prot | (v->file ? WT_FILE : 0);
 	unsigned shift = wt_page_shift();
 
@@ -37,6 +38,8 @@ static uint64_t attr_of(const struct wt_backend *be, const struct wt_vma *v,
 		shift = USUAL_HUGE_SHIFT;
 	if (shift != wt_page_shift())
 		attr |= WT_HUGETLB;
+	if (shift < t->grain_shift)
+		shift = t->grain_shift;
 	attr |= (uint64_t)shift << WT_SHIFT_BITS;
 	return attr & be->attr_mask;
 }
@@ -46,7 +49,7 @@ static uint64_t attr_of(const struct wt_backend *be, const struct wt_vma *v,
  * walk.  Where the list of mappings cannot be read, all counts as ordinary
  * memory.  False at the end.
  */
-static bool next_stretch(const struct wt_backend *be, struct wt_vma_walk *w,
+static bool next_stretch(const struct wtrack *t, struct wt_vma_walk *w,
 			 struct wt_vma *v, struct wt_span *s, uintptr_t end)
 {
 	const struct wt_vma plain = { s->end, end, PROT_READ | PROT_WRITE,
@@ -57,12 +60,12 @@ static bool next_stretch(const struct wt_backend *be, struct wt_vma_walk *w,
 		return false;
 	if (v->end <= s->start && wt_vma_walk_next(w, v) <= 0)
 		*v = plain;
-	s->attr = attr_of(be, v, s->start);
+	s->attr = attr_of(t, v, s->start);
 	s->end = v->end < end ? v->end : end;
 	while (s->end < end) {
 		if (wt_vma_walk_next(w, v) <= 0)
 			*v = plain;
-		if (v->start > s->end || attr_of(be, v, s->end) != s->attr)
+		if (v->start > s->end || attr_of(t, v, s->end) != s->attr)
 			break;
 		s->end = v->end < end ? v->end : end;
 	}
@@ -71,7 +74,10 @@ static bool next_stretch(const struct wt_backend *be, struct wt_vma_walk *w,
 
 static bool aligned(const struct wt_span *s)
 {
-	return !((s->start | s->end) & (wt_range_grain(s->attr) - 1));
+	/* A grain that was asked for is cut at the ends of the range instead.
+	 */
+	return !(s->attr & WT_HUGETLB) ||
+	       !((s->start | s->end) & (wt_range_grain(s->attr) - 1));
 }
 
 /* ---- watch ---- */
@@ -125,7 +131,6 @@ static int withdraw(struct wtrack *t, uintptr_t start, uintptr_t end,
 int wt_watch_locked(struct wtrack *t, uintptr_t start, uintptr_t end,
 		    unsigned flags)
 {
-	const struct wt_backend *be = wt_be(t);
 	struct wt_span s = { start, start, 0, false };
 	struct wt_vma_walk w;
 	struct wt_vma v = { 0, 0, 0, false, 0 };
@@ -143,7 +148,7 @@ int wt_watch_locked(struct wtrack *t, uintptr_t start, uintptr_t end,
 		return rc;
 	wt_set_moving(start, end);
 	wt_vma_walk_init(&w, start, false);
-	while (!rc && next_stretch(be, &w, &v, &s, end))
+	while (!rc && next_stretch(t, &w, &v, &s, end))
 		rc = enroll(t, &s, flags);
 	if (rc && s.start > start) {
 		withdraw(t, start, s.start, &done);
@@ -327,7 +332,7 @@ WT_API int wtrack_query(struct wtrack *t, const void *addr,
 	i.start = r.start;
 	i.end = r.end;
 	i.grain = wt_range_grain(r.attr);
-	if (r.attr & WT_HUGETLB)
+	if (i.grain > wt_page_size())
 		i.flags |= WTRACK_RANGE_COARSE;
 	if (at >= wt_fresh_get(r.fresh))
 		i.flags |= WTRACK_RANGE_INITIAL;

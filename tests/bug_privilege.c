@@ -177,12 +177,12 @@ static void the_environment_names_the_backend(void **state)
 	struct wtrack_options o = WTRACK_OPTIONS_INIT;
 
 	(void)state;
-	for (int i = 0; i < 3; i++) {
+	for (size_t i = 0; i < N_BACKENDS; i++) {
 		setenv("WTRACK_BACKEND", backend_names[i], 1);
 		if (wtrack_open(NULL, &tracker))
 			continue;
 		assert_string_equal(open_best(), backend_names[i]);
-		o.backend = backend_names[2 - i];
+		o.backend = backend_names[N_BACKENDS - 1 - i];
 		assert_int_equal(wtrack_open(&o, &tracker), 0);
 		assert_int_equal(wtrack_info(tracker, &info), 0);
 		assert_string_equal(info.backend, backend_names[i]);

@@ -236,19 +236,19 @@ static void handles_have_epochs_of_their_own(void **state)
 /* Handles on different backends side by side. */
 static void backends_live_in_one_process(void **state)
 {
-	struct wtrack *t[3] = { NULL, NULL, NULL };
-	struct mem m = mem_map(MEM_ANON, 24, true);
+	struct wtrack *t[N_BACKENDS] = { NULL };
+	struct mem m = mem_map(MEM_ANON, N_BACKENDS * 8, true);
 
 	(void)state;
-	for (size_t b = 0; b < 3; b++) {
+	for (size_t b = 0; b < N_BACKENDS; b++) {
 		if (backend_error(backend_names[b]))
 			continue;
 		t[b] = open_on(backend_names[b]);
 		watch_pages(t[b], &m, b * 8, 8, 0);
 	}
-	for (size_t i = 0; i < 24; i += 2)
+	for (size_t i = 0; i < N_BACKENDS * 8; i += 2)
 		store(&m, i);
-	for (size_t b = 0; b < 3; b++) {
+	for (size_t b = 0; b < N_BACKENDS; b++) {
 		if (!t[b])
 			continue;
 		expect_pages(t[b], &m, BOTH, b * 8, b * 8 + 2, b * 8 + 4,

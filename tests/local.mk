@@ -41,6 +41,7 @@ CMOCKA_TESTS = \
 	%reldir%/live_cursor \
 	%reldir%/live_fork \
 	%reldir%/live_fork_threads \
+	%reldir%/live_grain \
 	%reldir%/live_host_signals \
 	%reldir%/live_huge \
 	%reldir%/live_lost \

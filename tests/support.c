@@ -13,7 +13,7 @@
 
 #define SECONDS 300
 
-const char *const backend_names[3] = { "scan", "mprotect", "all" };
+const char *const backend_names[N_BACKENDS] = { "scan", "mprotect", "all" };
 
 /* ---- cases ---- */
 
@@ -116,7 +116,7 @@ struct program {
 	struct {
 		int error;
 		uint64_t caps;
-	} backend[3];
+	} backend[N_BACKENDS];
 };
 
 static void add(struct program *p, const struct test_case *c,
@@ -147,7 +147,7 @@ static void add(struct program *p, const struct test_case *c,
 
 static void add_for_backends(struct program *p, const struct test_case *c)
 {
-	for (size_t b = 0; b < 3; b++) {
+	for (size_t b = 0; b < N_BACKENDS; b++) {
 		if (p->backend[b].error)
 			printf("# %s[%s] left out: no such backend here: %s\n",
 			       c->name, backend_names[b],
@@ -164,7 +164,7 @@ static int look_at_backends(struct program *p)
 {
 	int rc = 0;
 
-	for (size_t b = 0; b < 3; b++) {
+	for (size_t b = 0; b < N_BACKENDS; b++) {
 		p->backend[b].error = backend_error(backend_names[b]);
 		if (!p->backend[b].error) {
 			struct wtrack *t = open_on(backend_names[b]);
@@ -224,7 +224,7 @@ int run_fresh_or_all(const char *group, const struct test_case *cases, size_t n,
 	/* A sanitizer has put a handler of its own there. */
 	signal(SIGSEGV, SIG_DFL);
 	for (size_t i = 0; i < n; i++)
-		for (size_t b = 0; b < 3; b++) {
+		for (size_t b = 0; b < N_BACKENDS; b++) {
 			void *backend = (void *)(uintptr_t)backend_names[b];
 
 			if (strncmp(cases[i].name, fresh, len) != 0 ||

@@ -101,7 +101,8 @@ const char *lacks_mprotect(void);
 
 /* ---- backends ---- */
 
-extern const char *const backend_names[3];
+#define N_BACKENDS 3
+extern const char *const backend_names[N_BACKENDS];
 
 /* 0, or the negative errno of an open on this backend; tried each time. */
 int backend_error(const char *backend);

@@ -143,7 +143,7 @@ static void watch_refuses_what_another_handle_watches(void **state)
 {
 	struct scene s = scene_on(*state);
 
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < N_BACKENDS; i++) {
 		struct wtrack *other;
 
 		if (backend_error(backend_names[i]))
