@@ -103,6 +103,12 @@ struct wt_backend {
 			uintptr_t addr);
 };
 
+/* All rooms, best first: the one place that ranks them is tracker.c. */
+#define WT_N_BACKENDS 3
+extern const struct wt_backend *const wt_backends[WT_N_BACKENDS];
+/* The place of a room in that list. */
+size_t wt_backend_index(const struct wt_backend *be);
+
 extern const struct wt_backend wt_backend_scan;
 extern const struct wt_backend wt_backend_mprotect;
 extern const struct wt_backend wt_backend_all;

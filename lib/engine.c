@@ -25,17 +25,8 @@ static struct {
 } moving;
 
 /* Handles on each backend, and on any (they share the list of mappings). */
-static struct {
-	const struct wt_backend *be;
-	unsigned users;
-} uses[] = {
-	{ &wt_backend_scan, 0 },
-	{ &wt_backend_mprotect, 0 },
-	{ &wt_backend_all, 0 },
-};
+static unsigned users[WT_N_BACKENDS];
 static unsigned all_users;
-
-#define N_USES (sizeof(uses) / sizeof(uses[0]))
 
 void wt_lock(sigset_t *saved)
 {
@@ -166,19 +157,16 @@ uint64_t wt_lost_flags(struct wtrack *t, uintptr_t start, uintptr_t end,
 
 int wt_backend_use(const struct wt_backend *be)
 {
+	unsigned *n = &users[wt_backend_index(be)];
 	int rc = 0;
 
 	/* Without the list of mappings much still works; it is asked each time.
 	 */
 	if (!all_users)
 		wt_vma_open();
-	for (size_t i = 0; i < N_USES; i++) {
-		if (uses[i].be != be)
-			continue;
-		if (!uses[i].users)
-			rc = be->start();
-		uses[i].users += !rc;
-	}
+	if (!*n)
+		rc = be->start();
+	*n += !rc;
 	all_users += !rc;
 	if (!all_users)
 		wt_vma_close();
@@ -187,9 +175,8 @@ int wt_backend_use(const struct wt_backend *be)
 
 void wt_backend_release(const struct wt_backend *be)
 {
-	for (size_t i = 0; i < N_USES; i++)
-		if (uses[i].be == be && !--uses[i].users)
-			be->stop();
+	if (!--users[wt_backend_index(be)])
+		be->stop();
 	if (!--all_users)
 		wt_vma_close();
 }
@@ -259,7 +246,7 @@ static void give_up(struct wtrack *t)
 
 void wt_engine_revive(void)
 {
-	int result[N_USES] = { 0 };
+	int result[WT_N_BACKENDS] = { 0 };
 
 	wt_vma_close();
 	if (all_users)
@@ -267,13 +254,12 @@ void wt_engine_revive(void)
 	moving.start = moving.end = 0;
 	/* Those who were inside are threads of the parent. */
 	inside = 0;
-	for (size_t i = 0; i < N_USES; i++)
-		if (uses[i].users)
-			result[i] = uses[i].be->revive();
+	for (size_t i = 0; i < WT_N_BACKENDS; i++)
+		if (users[i])
+			result[i] = wt_backends[i]->revive();
 	for (struct wtrack *t = handles; t; t = t->next) {
-		for (size_t i = 0; i < N_USES; i++)
-			if (uses[i].be == wt_be(t) && result[i])
-				give_up(t);
+		if (result[wt_backend_index(wt_be(t))])
+			give_up(t);
 		adopt_ranges(t);
 		__atomic_store_n(&t->lossy, 0, __ATOMIC_RELAXED);
 	}

@@ -16,16 +16,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-static struct {
-	const struct wt_backend *be;
-	struct wt_trial trial;
-} trials[] = {
-	{ &wt_backend_scan, { false, 0, 0 } },
-	{ &wt_backend_mprotect, { false, 0, 0 } },
-	{ &wt_backend_all, { false, 0, 0 } },
-};
-
-#define N_TRIALS (sizeof(trials) / sizeof(trials[0]))
+static struct wt_trial trials[WT_N_BACKENDS];
 
 /* Room for an aligned block that one page table covers, empty. */
 #define BLOCK   ((size_t)2 << 20)
@@ -208,29 +199,20 @@ static bool is_shortage(int rc)
 const struct wt_trial *wt_trial_of(const struct wt_backend *be,
 				   const struct wtrack_options *o)
 {
-	for (size_t i = 0; i < N_TRIALS; i++) {
-		struct wt_trial *trial = &trials[i].trial;
+	struct wt_trial *trial = &trials[wt_backend_index(be)];
 
-		if (trials[i].be != be)
-			continue;
-		if (!trial->tried) {
-			trial->result = try_backend(be, o, &trial->caps);
-			__atomic_store_n(&trial->tried,
-					 !is_shortage(trial->result),
-					 __ATOMIC_RELEASE);
-		}
-		return trial;
+	if (!trial->tried) {
+		trial->result = try_backend(be, o, &trial->caps);
+		__atomic_store_n(&trial->tried, !is_shortage(trial->result),
+				 __ATOMIC_RELEASE);
 	}
-	return NULL;
+	return trial;
 }
 
 struct wt_trial wt_trial_result(const struct wt_backend *be)
 {
-	struct wt_trial none = { false, 0, 0 };
+	const struct wt_trial none = { false, 0, 0 };
+	const struct wt_trial *trial = &trials[wt_backend_index(be)];
 
-	for (size_t i = 0; i < N_TRIALS; i++)
-		if (trials[i].be == be &&
-		    __atomic_load_n(&trials[i].trial.tried, __ATOMIC_ACQUIRE))
-			return trials[i].trial;
-	return none;
+	return __atomic_load_n(&trial->tried, __ATOMIC_ACQUIRE) ? *trial : none;
 }

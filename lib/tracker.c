@@ -15,18 +15,25 @@
 #define WT_API __attribute__((visibility("default")))
 
 /* Best first.  `all` works anywhere, so that open always finds something. */
-static const struct wt_backend *const ranking[] = {
+const struct wt_backend *const wt_backends[WT_N_BACKENDS] = {
 	&wt_backend_scan,
 	&wt_backend_mprotect,
 	&wt_backend_all,
 };
 
-#define N_RANKING (sizeof(ranking) / sizeof(ranking[0]))
+size_t wt_backend_index(const struct wt_backend *be)
+{
+	size_t i = 0;
+
+	while (wt_backends[i] != be)
+		i++;
+	return i;
+}
 
 static bool name_known(const char *name)
 {
-	for (size_t i = 0; i < N_RANKING; i++)
-		if (!strcmp(ranking[i]->name, name))
+	for (size_t i = 0; i < WT_N_BACKENDS; i++)
+		if (!strcmp(wt_backends[i]->name, name))
 			return true;
 	return false;
 }
@@ -72,8 +79,8 @@ static int open_best(const struct wtrack_options *o, struct wtrack **out)
 {
 	int rc = -EOPNOTSUPP;
 
-	for (size_t i = 0; i < N_RANKING; i++) {
-		const struct wt_backend *be = ranking[i];
+	for (size_t i = 0; i < WT_N_BACKENDS; i++) {
+		const struct wt_backend *be = wt_backends[i];
 		const struct wt_trial *trial;
 
 		if (o->backend && strcmp(o->backend, be->name) != 0)
