@@ -56,6 +56,8 @@ struct wtrack_snapshot;
 #define WTRACK_CAP_DISCARD       0x04u /* MADV_DONTNEED (anonymous) is dirty */
 #define WTRACK_CAP_LOSS          0x08u /* replaced mappings are detected */
 #define WTRACK_CAP_NO_SIGNAL     0x10u /* installs no signal handler */
+#define WTRACK_CAP_FILES         0x20u /* watches mappings of regular files */
+#define WTRACK_CAP_PROTECT       0x40u /* the program may mprotect(2) as well */
 
 /* The program's own handlers call wtrack_handle_fault(): install none. */
 #define WTRACK_OPEN_HOST_SIGNALS 0x1u
@@ -68,11 +70,11 @@ struct wtrack_options {
 	size_t size;         /* sizeof(struct wtrack_options) */
 	uint64_t flags;      /* WTRACK_OPEN_* */
 	uint64_t require;    /* WTRACK_CAP_* the backend must have */
-	const char *backend; /* "scan", "mprotect", "all"; NULL: the best */
+	const char *backend; /* "scan", "wp", "mprotect", "all"; NULL: best */
 	/*
 	 * Bytes that one store makes dirty: a power of two, from the page size
 	 * (or 0) to 2 MiB, which keeps huge pages whole.  More than a page:
-	 * "mprotect" or "all".
+	 * "wp", "mprotect" or "all".
 	 */
 	size_t grain;
 };

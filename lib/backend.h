@@ -49,11 +49,13 @@ struct wt_backend {
 	 */
 	size_t first_pages;
 
+	void *room; /* what rooms that share functions do not share */
+
 	/*
 	 * Whether the mapping at `start` has huge pages, where the kernel's
 	 * list of mappings does not say; NULL: it does not matter here.
 	 */
-	bool (*huge_at)(uintptr_t start);
+	bool (*huge_at)(const struct wtrack *t, uintptr_t start);
 
 	/* Opens what the process needs, once; closes it.  Engine's lock. */
 	int (*start)(void);
@@ -104,12 +106,13 @@ struct wt_backend {
 };
 
 /* All rooms, best first: the one place that ranks them is tracker.c. */
-#define WT_N_BACKENDS 3
+#define WT_N_BACKENDS 4
 extern const struct wt_backend *const wt_backends[WT_N_BACKENDS];
 /* The place of a room in that list. */
 size_t wt_backend_index(const struct wt_backend *be);
 
 extern const struct wt_backend wt_backend_scan;
+extern const struct wt_backend wt_backend_wp;
 extern const struct wt_backend wt_backend_mprotect;
 extern const struct wt_backend wt_backend_all;
 

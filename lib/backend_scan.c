@@ -94,15 +94,10 @@ static int scan_withdraw(struct wtrack *t, const struct wt_span *s)
 	return 0;
 }
 
-static bool scan_huge_at(uintptr_t start)
+static bool scan_huge_at(const struct wtrack *t, uintptr_t start)
 {
-	uintptr_t end = start + wt_page_size();
-	int rc = wt_uffd_register(&uffd, start, end);
-
-	/* [K-huge-align] Huge pages are registered whole or not at all. */
-	if (!rc)
-		wt_uffd_unregister(&uffd, start, end);
-	return rc == -EINVAL;
+	(void)t;
+	return wt_uffd_huge_at(&uffd, start);
 }
 
 static int scan_mark(struct wtrack *t, const struct wt_span *s)
@@ -317,7 +312,8 @@ static void scan_collect(struct wtrack *t, const struct wt_span *s,
 const struct wt_backend wt_backend_scan = {
 	.name = "scan",
 	.caps = WTRACK_CAP_PRECISE | WTRACK_CAP_KERNEL_WRITES |
-		WTRACK_CAP_DISCARD | WTRACK_CAP_LOSS | WTRACK_CAP_NO_SIGNAL,
+		WTRACK_CAP_DISCARD | WTRACK_CAP_LOSS | WTRACK_CAP_NO_SIGNAL |
+		WTRACK_CAP_FILES | WTRACK_CAP_PROTECT,
 	.attr_mask = ~(uint64_t)WT_PROT_MASK,
 	.grains = false,
 	.signal = 0,

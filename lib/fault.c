@@ -65,7 +65,8 @@ static __thread uint64_t retried_generation
 
 /*
  * The page may have been un-protected between the store and this handler, by
- * an unwatch that is under way or has just ended.  Let the store try again,
+ * an unwatch that is under way or has just ended: then there is no such range,
+ * or nothing in it to resolve.  Let the store try again,
  * once for each end of a transition.
  */
 static bool should_retry(uintptr_t addr)
@@ -87,13 +88,12 @@ static bool claim(const struct chain *c, const siginfo_t *si,
 		  const ucontext_t *uc)
 {
 	uintptr_t addr = (uintptr_t)si->si_addr;
-	struct wtrack *t;
 	bool done = false;
 
 	if (si->si_code != c->code || !is_write(uc))
 		return false;
 	wt_read_enter();
-	for (t = wt_first_handle(); t && !done; t = wt_next_handle(t)) {
+	for (struct wtrack *t = wt_first_handle(); t; t = wt_next_handle(t)) {
 		const struct wt_backend *be = wt_be(t);
 		struct wt_range r;
 
@@ -105,7 +105,7 @@ static bool claim(const struct chain *c, const siginfo_t *si,
 			break;
 		}
 	}
-	if (!done && !t)
+	if (!done)
 		done = should_retry(addr);
 	wt_read_leave();
 	return done;

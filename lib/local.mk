@@ -10,6 +10,7 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/backend_all.c \
 	%reldir%/backend_mprotect.c \
 	%reldir%/backend_scan.c \
+	%reldir%/backend_wp.c \
 	%reldir%/collect.c \
 	%reldir%/dirtymap.c \
 	%reldir%/dirtymap.h \
@@ -45,7 +46,9 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/uffd.h \
 	%reldir%/vma.c \
 	%reldir%/vma.h \
-	%reldir%/watch.c
+	%reldir%/watch.c \
+	%reldir%/wp.c \
+	%reldir%/wp.h
 # The fault handler must not reach __tls_get_addr: it calls malloc on a thread's
 # first use when the library came by dlopen.  So liburcu's readers are inlined
 # (its header allows that to any licence), and reach their thread-local pointer

@@ -17,6 +17,7 @@
 /* Best first.  `all` works anywhere, so that open always finds something. */
 const struct wt_backend *const wt_backends[WT_N_BACKENDS] = {
 	&wt_backend_scan,
+	&wt_backend_wp,
 	&wt_backend_mprotect,
 	&wt_backend_all,
 };

@@ -21,6 +21,7 @@
 #define WT_UFFD_USER_MODE_ONLY  1u
 #define WT_UFFD_API             0xAAu
 #define WT_FEATURE_PAGEFAULT_WP (1ull << 0)
+#define WT_FEATURE_SIGBUS       (1ull << 7)
 #define WT_FEATURE_WP_HUGE_SHM  (1ull << 12)
 #define WT_FEATURE_WP_UNPOP     (1ull << 13)
 #define WT_FEATURE_WP_ASYNC     (1ull << 15)

@@ -49,5 +49,10 @@ int wt_uffd_unregister(const struct wt_uffd *u, uintptr_t start, uintptr_t end);
 /* Arms (write-protects) or un-arms every page of the range. */
 int wt_uffd_protect(const struct wt_uffd *u, uintptr_t start, uintptr_t end,
 		    bool arm);
+/*
+ * Whether the mapping at `start`, which is not registered and not watched, has
+ * huge pages (of hugetlb).
+ */
+bool wt_uffd_huge_at(const struct wt_uffd *u, uintptr_t start);
 
 #endif

@@ -34,7 +34,7 @@ static uint64_t attr_of(const struct wtrack *t, const struct wt_vma *v,
 		shift = (unsigned)__builtin_ctzl(v->page_size);
 	else if (!v->page_size && be->huge_at &&
 		 !(start & (((uintptr_t)1 << USUAL_HUGE_SHIFT) - 1)) &&
-		 be->huge_at(start))
+		 be->huge_at(t, start))
 		shift = USUAL_HUGE_SHIFT;
 	if (shift != wt_page_shift())
 		attr |= WT_HUGETLB;
@@ -309,7 +309,11 @@ WT_API int wtrack_prepare_write(struct wtrack *t, void *addr, size_t len)
 	wt_fork_check();
 	if (t->caps & WTRACK_CAP_KERNEL_WRITES)
 		return 0;
-	return mark_watched(t, start, end);
+	rc = mark_watched(t, start, end);
+	/* Replaced by what nobody protects: it can be written already. */
+	if (rc == -ENOENT)
+		rc = wt_vma_mapped(start & ~(wt_page_size() - 1), end);
+	return rc;
 }
 
 WT_API int wtrack_query(struct wtrack *t, const void *addr,

@@ -246,7 +246,8 @@ static void adjacent_pages_are_protected_in_one_call(void **state)
 			touch(p, i);
 	before = stats_of(t).kernel_calls;
 	clear_all(t);
-	assert_true(stats_of(t).kernel_calls - before <= 12);
+	/* Ten runs, and some looks at what is dirty. */
+	assert_true(stats_of(t).kernel_calls - before <= 20);
 	wtrack_close(t);
 	unmap_pages(p, 1000);
 }

@@ -209,11 +209,15 @@ static void a_backend_without_signals_installs_no_handler(void **state)
 	struct wtrack *t = open_on(*state);
 	bool promised = caps_of(t) & WTRACK_CAP_NO_SIGNAL;
 	char *p = map_watched(t, 4);
+	struct sigaction bus;
 
 	touch(p, 1);
 	clear_all(t);
 	sigaction(SIGSEGV, NULL, &ours);
-	assert_int_equal(ours.sa_handler == SIG_DFL, promised);
+	sigaction(SIGBUS, NULL, &bus);
+	assert_int_equal(ours.sa_handler == SIG_DFL &&
+				 bus.sa_handler == SIG_DFL,
+			 promised);
 }
 
 int main(int argc, char **argv)

@@ -220,7 +220,7 @@ int main(void)
 			lacks_scan),
 		CASE_EACH(parts_of_other_protection_lose_nothing),
 		CASE_NEEDS(a_mapping_that_grows_in_place_loses_nothing,
-			   WTRACK_CAP_NO_SIGNAL),
+			   WTRACK_CAP_PROTECT),
 		CASE_NEEDS(
 			an_unregistered_page_in_the_middle_takes_nothing_along,
 			WTRACK_CAP_LOSS),

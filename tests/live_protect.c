@@ -227,7 +227,7 @@ int main(void)
 		CASE_EACH(watched_code_runs),
 		/* Where there is no handler, protection is not the backend's.
 		 */
-		CASE_NEEDS(the_application_may_protect, WTRACK_CAP_NO_SIGNAL),
+		CASE_NEEDS(the_application_may_protect, WTRACK_CAP_PROTECT),
 		CASE_EACH(the_application_protects_and_nothing_is_lost),
 		CASE_EACH(mappings_split_by_advice_are_one_range),
 	};

@@ -175,12 +175,18 @@ static void each_backend_can_what_it_is_made_for(void **state)
 
 	if (!strcmp(*state, "scan"))
 		always = WTRACK_CAP_PRECISE | WTRACK_CAP_KERNEL_WRITES |
-			 WTRACK_CAP_LOSS | WTRACK_CAP_NO_SIGNAL;
+			 WTRACK_CAP_LOSS | WTRACK_CAP_NO_SIGNAL |
+			 WTRACK_CAP_FILES | WTRACK_CAP_PROTECT;
+	else if (!strcmp(*state, "wp"))
+		always = WTRACK_CAP_PRECISE | WTRACK_CAP_DISCARD |
+			 WTRACK_CAP_LOSS | WTRACK_CAP_PROTECT;
 	else if (!strcmp(*state, "mprotect"))
-		always = WTRACK_CAP_PRECISE | WTRACK_CAP_LOSS;
+		always =
+			WTRACK_CAP_PRECISE | WTRACK_CAP_LOSS | WTRACK_CAP_FILES;
 	else
 		always = WTRACK_CAP_KERNEL_WRITES | WTRACK_CAP_DISCARD |
-			 WTRACK_CAP_NO_SIGNAL;
+			 WTRACK_CAP_NO_SIGNAL | WTRACK_CAP_FILES |
+			 WTRACK_CAP_PROTECT;
 	assert_int_equal(caps & always, always);
 	/* Kernels differ in what becomes of discarded pages. */
 	assert_int_equal(caps & ~always & ~(uint64_t)WTRACK_CAP_DISCARD, 0);

@@ -33,6 +33,7 @@ CMOCKA_TESTS = \
 	%reldir%/bug_map_limit \
 	%reldir%/bug_privilege \
 	%reldir%/bug_scan_arguments \
+	%reldir%/bug_sigbus \
 	%reldir%/bug_signal_chain \
 	%reldir%/bug_signal_death \
 	%reldir%/bug_split_mappings \

@@ -128,7 +128,7 @@ static void op_protect(struct model *s)
 	assert_int_equal(mprotect(at, n * s->m.page, PROT_READ | PROT_WRITE),
 			 0);
 	for (size_t i = first; i < first + n; i++)
-		s->page[i].maybe |= !(s->caps & WTRACK_CAP_NO_SIGNAL);
+		s->page[i].maybe |= !(s->caps & WTRACK_CAP_PROTECT);
 }
 
 static void op_advise(struct model *s)
@@ -213,7 +213,7 @@ static void check_page(const struct model *s, size_t i, uint64_t flags)
 		return;
 	/* A dirty page needs no protection: mprotect goes on with another. */
 	if (p->lost && !(flags & (WTRACK_RUN_LOST | WTRACK_RUN_DEGRADED)) &&
-	    (!flags || (s->caps & WTRACK_CAP_NO_SIGNAL)))
+	    (!flags || (s->caps & WTRACK_CAP_PROTECT)))
 		fail_model(s, i, "was not reported as lost", flags);
 	if ((flags & WTRACK_RUN_INITIAL) && !p->initial && !p->unsure)
 		fail_model(s, i, "was reported as initial", flags);
@@ -225,7 +225,7 @@ static void check_page(const struct model *s, size_t i, uint64_t flags)
 
 static void cleared(const struct model *s, struct shadow *p)
 {
-	bool again = s->caps & WTRACK_CAP_NO_SIGNAL;
+	bool again = s->caps & WTRACK_CAP_PROTECT;
 
 	p->unsure |= p->initial;
 	p->written = p->maybe = p->initial = false;
@@ -392,6 +392,8 @@ static void play(const char *backend, enum mem_kind kind, unsigned long seed)
 			   .dice = { seed } };
 
 	s.caps = caps_of(s.t);
+	if (!watches_kind(s.t, kind))
+		steps = 0;
 	printf("# %s on %s, seed %lu\n", mem_kind_name(kind), backend, seed);
 	for (unsigned long i = 0; i < steps; i++)
 		step(&s);

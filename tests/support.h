@@ -101,7 +101,7 @@ const char *lacks_mprotect(void);
 
 /* ---- backends ---- */
 
-#define N_BACKENDS 3
+#define N_BACKENDS 4
 extern const char *const backend_names[N_BACKENDS];
 
 /* 0, or the negative errno of an open on this backend; tried each time. */
@@ -125,6 +125,9 @@ enum mem_kind {
 	MEM_HUGETLB, /* a page is a huge page */
 	MEM_KINDS
 };
+
+/* Whether the backend can watch this kind of memory. */
+bool watches_kind(struct wtrack *t, enum mem_kind kind);
 
 struct mem {
 	char *base;

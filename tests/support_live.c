@@ -124,7 +124,8 @@ void for_each_kind(void (*f)(struct wtrack *t, enum mem_kind kind),
 			continue;
 		}
 		t = open_on(backend);
-		f(t, (enum mem_kind)kind);
+		if (watches_kind(t, (enum mem_kind)kind))
+			f(t, (enum mem_kind)kind);
 		wtrack_close(t);
 	}
 }

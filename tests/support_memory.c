@@ -128,6 +128,13 @@ const char *mem_kind_name(enum mem_kind kind)
 	return kind_names[kind];
 }
 
+bool watches_kind(struct wtrack *t, enum mem_kind kind)
+{
+	bool file = kind == MEM_FILE_PRIVATE || kind == MEM_FILE_SHARED;
+
+	return !file || (caps_of(t) & WTRACK_CAP_FILES);
+}
+
 const char *mem_kind_lacks(enum mem_kind kind)
 {
 	return kind == MEM_HUGETLB ? lacks_hugetlb() : NULL;

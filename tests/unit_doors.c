@@ -57,14 +57,15 @@ static const struct scene {
 	  OPEN },
 	{ "to write-protect", WRITEPROTECT, "mprotect", OPEN, UNUSED, UNUSED,
 	  OPEN, ANY, OPEN },
-	{ "PAGEMAP_SCAN", SCAN, "mprotect", OPEN, UNUSED, UNUSED, OPEN, ANY,
-	  OPEN },
+	{ "PAGEMAP_SCAN", SCAN, "wp", OPEN, UNUSED, UNUSED, OPEN, ANY, UNUSED },
 	{ "the query of mappings", QUERY, "scan", OPEN, UNUSED, UNUSED, OPEN,
 	  OPEN, UNUSED },
 	{ "mprotect alone", MPROTECT, "scan", OPEN, UNUSED, UNUSED, OPEN, OPEN,
 	  UNUSED },
-	{ "scan and mprotect", SCAN | MPROTECT, "all", OPEN, UNUSED, UNUSED,
-	  OPEN, ANY, ANY },
+	{ "PAGEMAP_SCAN and mprotect", SCAN | MPROTECT, "wp", OPEN, UNUSED,
+	  UNUSED, OPEN, ANY, UNUSED },
+	{ "to register and mprotect", REGISTER | MPROTECT, "all", OPEN, UNUSED,
+	  UNUSED, OPEN, ANY, ANY },
 	{ "all there is", DEVICE | SYSCALL | USER | PAGEMAP | MPROTECT | QUERY,
 	  "all", SHUT, SHUT, SHUT, SHUT, SHUT, ANY },
 	{ "the list of mappings", MAPS, "scan", OPEN, UNUSED, UNUSED, OPEN,
@@ -269,17 +270,23 @@ static void refused_features_and_requests_lead_to_mprotect(void **state)
 	play_all(WRITEPROTECT, true);
 }
 
-static void a_refused_pagemap_or_scan_leads_to_mprotect(void **state)
+static void a_refused_pagemap_leads_to_mprotect(void **state)
 {
 	(void)state;
 	play_all(PAGEMAP, true);
+}
+
+static void a_refused_scan_leads_to_wp(void **state)
+{
+	(void)state;
 	play_all(SCAN, true);
+	play_all(SCAN | MPROTECT, true);
 }
 
 static void where_all_is_refused_everything_is_dirty(void **state)
 {
 	(void)state;
-	play_all(SCAN | MPROTECT, true);
+	play_all(REGISTER | MPROTECT, true);
 }
 
 static void what_is_not_needed_may_be_refused(void **state)
@@ -300,8 +307,8 @@ int main(int argc, char **argv)
 			lacks_doors),
 		CASE_IF(refused_features_and_requests_lead_to_mprotect,
 			lacks_doors),
-		CASE_IF(a_refused_pagemap_or_scan_leads_to_mprotect,
-			lacks_doors),
+		CASE_IF(a_refused_pagemap_leads_to_mprotect, lacks_doors),
+		CASE_IF(a_refused_scan_leads_to_wp, lacks_doors),
 		CASE_IF(where_all_is_refused_everything_is_dirty, lacks_doors),
 		CASE_IF(what_is_not_needed_may_be_refused, lacks_doors),
 	};

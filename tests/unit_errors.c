@@ -27,10 +27,10 @@ static void open_refuses_null_and_unknown_bits(void **state)
 	(void)state;
 	assert_returns(-EINVAL, wtrack_open(NULL, NULL));
 	assert_returns(-EINVAL, wtrack_open(&o, NULL));
-	o.flags = 1;
+	o.flags = (uint64_t)1 << 40;
 	assert_open_fails(-EINVAL, &o);
 	o.flags = 0;
-	o.require = 0x20;
+	o.require = 0x80;
 	assert_open_fails(-EINVAL, &o);
 	o.require = (uint64_t)1 << 63;
 	assert_open_fails(-EINVAL, &o);
@@ -38,7 +38,7 @@ static void open_refuses_null_and_unknown_bits(void **state)
 
 static void open_refuses_backends_that_do_not_exist(void **state)
 {
-	const char *const names[] = { "", "SCAN", "scan ", "wp", "mprotectx" };
+	const char *const names[] = { "", "SCAN", "scan ", "wp2", "mprotectx" };
 	struct wtrack_options o = WTRACK_OPTIONS_INIT;
 
 	(void)state;

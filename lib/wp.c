@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* wp.c: arms, reads back and gives up ranges under synchronous write-protect.
+ */
+#include "wp.h"
+#include "pagemap.h"
+#include "uapi.h"
+
+#include <errno.h>
+
+/* Entries read at once: 2 KiB of stack, and the pages of 1 MiB. */
+#define ENTRIES 256
+
+static struct wt_wp *room_of(const struct wtrack *t)
+{
+	return wt_be(t)->room;
+}
+
+int wt_wp_open(struct wt_wp *wp)
+{
+	const uint64_t most =
+		wp->features | WT_FEATURE_PAGEFAULT_WP | WT_FEATURE_WP_HUGE_SHM;
+	/* [K-wp-unpopulated] since 6.4; what lacks it is populated instead. */
+	const uint64_t sets[] = { most | WT_FEATURE_WP_UNPOP, most, 0 };
+	int rc = wt_uffd_open(&wp->uffd, sets, &wp->doors);
+
+	wp->doors.pagemap = wt_pagemap_open(&wp->pagemap);
+	if (!rc)
+		rc = wp->doors.pagemap;
+	if (rc)
+		wt_wp_close(wp);
+	return rc;
+}
+
+void wt_wp_close(struct wt_wp *wp)
+{
+	wt_uffd_close(&wp->uffd);
+	wt_fd_close(&wp->pagemap);
+}
+
+bool wt_wp_huge_at(const struct wtrack *t, uintptr_t start)
+{
+	return wt_uffd_huge_at(&room_of(t)->uffd, start);
+}
+
+/*
+ * [K-wp-unpopulated] Where nothing is mapped nothing can be armed, in anonymous
+ * memory of older kernels and in hugetlb: a read maps something, usually the
+ * zero page.  What cannot be populated reads as dirty.
+ */
+static void populate(const struct wt_wp *wp, const struct wt_span *s)
+{
+	if ((s->attr & WT_HUGETLB) ||
+	    !((s->attr & WT_FILE) || (wp->uffd.features & WT_FEATURE_WP_UNPOP)))
+		wt_sys_madvise(s->start, s->end - s->start,
+			       WT_MADV_POPULATE_READ);
+}
+
+int wt_wp_arm(struct wtrack *t, const struct wt_span *s)
+{
+	const struct wt_wp *wp = room_of(t);
+
+	populate(wp, s);
+	wt_count(&t->count.kernel_calls, 1);
+	return wt_uffd_protect(&wp->uffd, s->start, s->end, true);
+}
+
+int wt_wp_mark(struct wtrack *t, const struct wt_span *s)
+{
+	return wt_uffd_protect(&room_of(t)->uffd, s->start, s->end, false);
+}
+
+int wt_wp_enroll(struct wtrack *t, const struct wt_span *s, bool dirty)
+{
+	const struct wt_uffd *uffd = &room_of(t)->uffd;
+	int rc = wt_uffd_register(uffd, s->start, s->end);
+
+	if (rc || dirty)
+		return rc;
+	rc = wt_wp_arm(t, s);
+	if (rc)
+		wt_uffd_unregister(uffd, s->start, s->end);
+	return rc;
+}
+
+void wt_wp_adopt(struct wtrack *t, const struct wt_span *s)
+{
+	wt_uffd_register(&room_of(t)->uffd, s->start, s->end);
+}
+
+/* What is lost or gone needs no unregistering, so errors do not matter. */
+int wt_wp_withdraw(struct wtrack *t, const struct wt_span *s)
+{
+	wt_uffd_unregister(&room_of(t)->uffd, s->start, s->end);
+	return 0;
+}
+
+int wt_wp_inspect(struct wtrack *t, const struct wt_span *s, uintptr_t addr)
+{
+	const struct wt_wp *wp = room_of(t);
+	struct wt_span block = wt_block_at(s, addr);
+	uint64_t entry;
+	long n = wt_pagemap_read(&wp->pagemap, addr, &entry, 1);
+
+	if (n < 0)
+		return (int)n;
+	/* It is dirty: taking what it does not have changes nothing. */
+	return entry & WT_ENTRY_UFFD_WP
+		       ? 0
+		       : wt_uffd_protect(&wp->uffd, block.start, block.end,
+					 false);
+}
+
+/* ---- collection ---- */
+
+struct pass {
+	struct wtrack *t;
+	const struct wt_span *s;
+	struct wt_sink *sink;
+	bool clear;
+	uint64_t generation;
+};
+
+/* Flags for a run that could not be armed, or is not registered at all. */
+static uint64_t failure_flags(const struct pass *p, uintptr_t start,
+			      uintptr_t end, int rc)
+{
+	if (rc != -ENOMEM && rc != -EFAULT)
+		return wt_lost_flags(p->t, start, end, p->generation);
+	wt_count(&p->t->count.degraded, 1);
+	return WTRACK_RUN_DEGRADED;
+}
+
+/*
+ * Arms a dirty run, or un-arms it once more, which changes nothing, but tells
+ * whether it is registered still.
+ */
+static int settle(const struct pass *p, const struct wt_span *run)
+{
+	return p->clear ? wt_wp_arm(p->t, run) : wt_wp_mark(p->t, run);
+}
+
+/* Reports [start, end), which is dirty; false when the sink is full. */
+static bool take(const struct pass *p, uintptr_t start, uintptr_t end)
+{
+	const struct wt_span run = { start, end, p->s->attr, true };
+	uint64_t flags = WTRACK_RUN_WRITTEN;
+	struct wt_sink *sink = p->sink;
+	int rc;
+
+	if (wt_range_grain(run.attr) > wt_page_size())
+		flags |= WTRACK_RUN_COARSE;
+	if (sink->n < sink->cap) {
+		rc = settle(p, &run);
+		if (rc)
+			flags = failure_flags(p, start, end, rc);
+		return wt_sink_add(sink, start, end, flags);
+	}
+	/* What is armed must be reported: first, where no run can be added. */
+	if (!wt_sink_add(sink, start, end, flags))
+		return false;
+	rc = settle(p, &run);
+	if (rc)
+		sink->runs[sink->n - 1].flags |=
+			failure_flags(p, start, end, rc);
+	return true;
+}
+
+/* A run of dirty pages, which may begin and end anywhere in what is read. */
+struct dirty {
+	uintptr_t start;
+	uintptr_t end; /* 0: none */
+};
+
+/* Looks through `n` entries from `at` on; false when the sink is full. */
+static bool take_ended(const struct pass *p, struct dirty *run, uintptr_t at,
+		       const uint64_t *entry, long n)
+{
+	size_t page = wt_page_size();
+
+	for (long i = 0; i < n; i++, at += page) {
+		if (!(entry[i] & WT_ENTRY_UFFD_WP)) {
+			if (!run->end)
+				run->start = at;
+			run->end = at + page;
+		} else if (run->end) {
+			if (!take(p, run->start, run->end))
+				return false;
+			run->end = 0;
+		}
+	}
+	return true;
+}
+
+/* [*at, s->end) cannot be read: nothing is known of it. */
+static void take_unreadable(const struct pass *p, uintptr_t *at, int rc)
+{
+	if (wt_sink_add(p->sink, *at, p->s->end,
+			failure_flags(p, *at, p->s->end, rc)))
+		*at = p->s->end;
+}
+
+void wt_wp_collect(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
+		   struct wt_sink *sink, bool clear)
+{
+	const struct pass p = { t, s, sink, clear, wt_generation() };
+	struct dirty run = { *at, 0 };
+	uint64_t entry[ENTRIES];
+	uintptr_t pos = *at;
+
+	while (pos < s->end) {
+		size_t left = (s->end - pos) >> wt_page_shift();
+		long n = wt_pagemap_read(&room_of(t)->pagemap, pos, entry,
+					 left < ENTRIES ? left : ENTRIES);
+
+		wt_count(&t->count.kernel_calls, 1);
+		*at = run.end ? run.start : pos;
+		if (n < 0) {
+			take_unreadable(&p, at, (int)n);
+			return;
+		}
+		if (!take_ended(&p, &run, pos, entry, n)) {
+			*at = run.start;
+			return;
+		}
+		pos += (size_t)n << wt_page_shift();
+	}
+	*at = run.end && !take(&p, run.start, run.end) ? run.start : s->end;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wp.h: synchronous write-protect, what its two rooms share.
+ *
+ * The page tables are the record: an armed page has the write-protect bit, and
+ * whoever resolves its fault takes the bit away.  So a page without it is
+ * dirty, whether it was stored to, discarded or replaced, and a store that
+ * follows a discard, which no longer faults, is not lost. [G1]  The bits are
+ * read from pagemap [K-pagemap-wp]; then exactly what was reported is armed
+ * [K-get-then-arm].
+ */
+#ifndef WT_WP_H
+#define WT_WP_H
+
+#include "engine.h"
+
+/* What a room keeps open. */
+struct wt_wp {
+	struct wt_uffd uffd;
+	struct wt_fd pagemap;
+	uint64_t features; /* that the room asks for, beside write-protect */
+	struct wt_doors doors;
+};
+
+int wt_wp_open(struct wt_wp *wp);
+void wt_wp_close(struct wt_wp *wp);
+
+/* The rooms' entries; backend.h has their contract. */
+bool wt_wp_huge_at(const struct wtrack *t, uintptr_t start);
+int wt_wp_enroll(struct wtrack *t, const struct wt_span *s, bool dirty);
+int wt_wp_withdraw(struct wtrack *t, const struct wt_span *s);
+void wt_wp_collect(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
+		   struct wt_sink *sink, bool clear);
+int wt_wp_arm(struct wtrack *t, const struct wt_span *s);
+int wt_wp_mark(struct wtrack *t, const struct wt_span *s);
+int wt_wp_inspect(struct wtrack *t, const struct wt_span *s, uintptr_t addr);
+void wt_wp_adopt(struct wtrack *t, const struct wt_span *s);
+
+#endif
