@@ -30,7 +30,8 @@
  *
  * Errors are returned as negative errno values; errno itself is neither set
  * nor changed.  Every function may be called by any thread.  No function
- * calls malloc, prints, aborts or starts a thread.
+ * calls malloc, prints, aborts or starts a thread; but to open the backend
+ * "monitor", which is taken only on request, starts one and so allocates.
  */
 #ifndef WTRACK_H
 #define WTRACK_H
@@ -61,20 +62,23 @@ struct wtrack_snapshot;
 
 /* The program's own handlers call wtrack_handle_fault(): install none. */
 #define WTRACK_OPEN_HOST_SIGNALS 0x1u
+/* A backend that starts a thread ("monitor") may be taken. */
+#define WTRACK_OPEN_THREAD 0x2u
 
 /*
  * Options of wtrack_open().  All zero but `size` means the defaults.  A
  * shorter structure is accepted, a longer one if what is unknown is zero.
  */
 struct wtrack_options {
-	size_t size;         /* sizeof(struct wtrack_options) */
-	uint64_t flags;      /* WTRACK_OPEN_* */
-	uint64_t require;    /* WTRACK_CAP_* the backend must have */
-	const char *backend; /* "scan", "wp", "mprotect", "all"; NULL: best */
+	size_t size;      /* sizeof(struct wtrack_options) */
+	uint64_t flags;   /* WTRACK_OPEN_* */
+	uint64_t require; /* WTRACK_CAP_* the backend must have */
+	/* "scan", "wp", "monitor", "mprotect", "all"; NULL: the best */
+	const char *backend;
 	/*
 	 * Bytes that one store makes dirty: a power of two, from the page size
 	 * (or 0) to 2 MiB, which keeps huge pages whole.  More than a page:
-	 * "wp", "mprotect" or "all".
+	 * not "scan".
 	 */
 	size_t grain;
 };

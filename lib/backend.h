@@ -40,6 +40,7 @@ struct wt_backend {
 	const char *name;
 	uint64_t caps;      /* WTRACK_CAP_* when the self-test finds them all */
 	uint64_t attr_mask; /* attributes that keep ranges apart */
+	bool thread;        /* starts one: taken only if that is allowed */
 	bool grains;        /* takes a grain of more than a page */
 	int signal;         /* by which write faults arrive; 0: none does */
 	/*
@@ -93,8 +94,11 @@ struct wt_backend {
 	int (*inspect)(struct wtrack *t, const struct wt_span *s,
 		       uintptr_t addr);
 
-	/* In a forked child: opens again; takes over one range, all dirty. */
-	int (*revive)(void);
+	/*
+	 * In a child, by fork(2) or (not `forked`) by a bare clone, after which
+	 * libc starts no threads: opens again; takes over one range, all dirty.
+	 */
+	int (*revive)(bool forked);
 	void (*adopt)(struct wtrack *t, const struct wt_span *s);
 
 	/*
@@ -106,13 +110,14 @@ struct wt_backend {
 };
 
 /* All rooms, best first: the one place that ranks them is tracker.c. */
-#define WT_N_BACKENDS 4
+#define WT_N_BACKENDS 5
 extern const struct wt_backend *const wt_backends[WT_N_BACKENDS];
 /* The place of a room in that list. */
 size_t wt_backend_index(const struct wt_backend *be);
 
 extern const struct wt_backend wt_backend_scan;
 extern const struct wt_backend wt_backend_wp;
+extern const struct wt_backend wt_backend_monitor;
 extern const struct wt_backend wt_backend_mprotect;
 extern const struct wt_backend wt_backend_all;
 

@@ -11,6 +11,12 @@ static int all_start(void)
 	return 0;
 }
 
+static int all_revive(bool forked)
+{
+	(void)forked;
+	return 0;
+}
+
 static void all_stop(void)
 {
 }
@@ -71,7 +77,7 @@ const struct wt_backend wt_backend_all = {
 	.arm = all_nothing,
 	.mark = all_nothing,
 	.inspect = all_inspect,
-	.revive = all_start,
+	.revive = all_revive,
 	.adopt = all_adopt,
 	.resolve = NULL,
 };

@@ -116,8 +116,9 @@ static void mprotect_adopt(struct wtrack *t, const struct wt_span *s)
 	(void)s;
 }
 
-static int mprotect_revive(void)
+static int mprotect_revive(bool forked)
 {
+	(void)forked;
 	for (size_t i = 0; i < WT_ANNOUNCED; i++)
 		__atomic_store_n(&wt_inflight.addr[i], 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&wt_inflight.others, 0, __ATOMIC_SEQ_CST);

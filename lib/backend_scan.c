@@ -56,8 +56,9 @@ static int scan_start(void)
 	return rc;
 }
 
-static int scan_revive(void)
+static int scan_revive(bool forked)
 {
+	(void)forked;
 	scan_stop();
 	return scan_start();
 }

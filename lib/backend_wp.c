@@ -27,8 +27,9 @@ static void wp_stop(void)
 	wt_wp_close(&wp);
 }
 
-static int wp_revive(void)
+static int wp_revive(bool forked)
 {
+	(void)forked;
 	wp_stop();
 	return wp_start();
 }

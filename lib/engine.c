@@ -244,7 +244,7 @@ static void give_up(struct wtrack *t)
 	wt_backend_release(was);
 }
 
-void wt_engine_revive(void)
+void wt_engine_revive(bool forked)
 {
 	int result[WT_N_BACKENDS] = { 0 };
 
@@ -256,7 +256,7 @@ void wt_engine_revive(void)
 	inside = 0;
 	for (size_t i = 0; i < WT_N_BACKENDS; i++)
 		if (users[i])
-			result[i] = wt_backends[i]->revive();
+			result[i] = wt_backends[i]->revive(forked);
 	for (struct wtrack *t = handles; t; t = t->next) {
 		if (result[wt_backend_index(wt_be(t))])
 			give_up(t);

@@ -124,7 +124,7 @@ void wt_add_handle(struct wtrack *t);
 void wt_remove_handle(struct wtrack *t);
 
 /* In a forked child, with the lock: everything is opened again, all dirty. */
-void wt_engine_revive(void);
+void wt_engine_revive(bool forked);
 /* In a forked child: the lock may be held by a thread that is not here. */
 void wt_engine_reset_lock(void);
 

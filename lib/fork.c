@@ -102,7 +102,7 @@ static void revive(int was)
 	if (was == WIPED)
 		put_locks_right();
 	wt_lock(&saved);
-	wt_engine_revive();
+	wt_engine_revive(was == FORKED);
 	__atomic_store_n(state, ALIVE, __ATOMIC_RELEASE);
 	wt_unlock(&saved);
 }

@@ -8,6 +8,7 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 %canon_reldir%_libwtrack_internal_la_SOURCES = \
 	%reldir%/backend.h \
 	%reldir%/backend_all.c \
+	%reldir%/backend_monitor.c \
 	%reldir%/backend_mprotect.c \
 	%reldir%/backend_scan.c \
 	%reldir%/backend_wp.c \

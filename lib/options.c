@@ -13,7 +13,7 @@
 	 WTRACK_CAP_LOSS | WTRACK_CAP_NO_SIGNAL | WTRACK_CAP_FILES |          \
 	 WTRACK_CAP_PROTECT)
 
-#define KNOWN_FLAGS WTRACK_OPEN_HOST_SIGNALS
+#define KNOWN_FLAGS (WTRACK_OPEN_HOST_SIGNALS | WTRACK_OPEN_THREAD)
 
 static bool all_zero(const unsigned char *p, size_t n)
 {

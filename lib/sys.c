@@ -157,6 +157,11 @@ void wt_sys_yield(void)
 	enter(WT_SYS_YIELD, SYS_sched_yield, 0, 0, 0, 0, 0);
 }
 
+int wt_sys_poll(struct pollfd *fds, unsigned n)
+{
+	return (int)enter(WT_SYS_POLL, SYS_ppoll, (long)fds, (long)n, 0, 0, 0);
+}
+
 static int sys_fstat(int fd, struct stat *st)
 {
 	return (int)enter(WT_SYS_FSTAT, SYS_fstat, fd, (long)st, 0, 0, 0);

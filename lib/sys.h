@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct pollfd;
+
 enum wt_sys {
 	WT_SYS_OPEN,
 	WT_SYS_CLOSE,
@@ -32,6 +34,7 @@ enum wt_sys {
 	WT_SYS_WRITE,
 	WT_SYS_TGSIGQUEUE,
 	WT_SYS_YIELD,
+	WT_SYS_POLL,
 };
 
 /*
@@ -58,6 +61,8 @@ ssize_t wt_sys_read(int fd, void *buf, size_t len);
 ssize_t wt_sys_write(int fd, const void *buf, size_t len);
 int wt_sys_tgsigqueue(int sig, siginfo_t *info);
 void wt_sys_yield(void);
+/* Until one of them is ready. */
+int wt_sys_poll(struct pollfd *fds, unsigned n);
 
 /*
  * A descriptor that is kept, with the file it meant when it was opened.  Why:

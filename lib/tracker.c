@@ -16,10 +16,8 @@
 
 /* Best first.  `all` works anywhere, so that open always finds something. */
 const struct wt_backend *const wt_backends[WT_N_BACKENDS] = {
-	&wt_backend_scan,
-	&wt_backend_wp,
-	&wt_backend_mprotect,
-	&wt_backend_all,
+	&wt_backend_scan,     &wt_backend_wp,  &wt_backend_monitor,
+	&wt_backend_mprotect, &wt_backend_all,
 };
 
 size_t wt_backend_index(const struct wt_backend *be)
@@ -76,6 +74,20 @@ release:
 	return rc;
 }
 
+/* Whether its nature, and not this machine, lets it serve these options. */
+static bool is_eligible(const struct wt_backend *be,
+			const struct wtrack_options *o)
+{
+	bool named = o->backend && !strcmp(o->backend, be->name);
+
+	if (o->backend && !named)
+		return false;
+	if (be->thread && !named && !(o->flags & WTRACK_OPEN_THREAD))
+		return false;
+	return !(o->require & ~be->caps) &&
+	       (o->grain <= wt_page_size() || be->grains);
+}
+
 static int open_best(const struct wtrack_options *o, struct wtrack **out)
 {
 	int rc = -EOPNOTSUPP;
@@ -84,11 +96,8 @@ static int open_best(const struct wtrack_options *o, struct wtrack **out)
 		const struct wt_backend *be = wt_backends[i];
 		const struct wt_trial *trial;
 
-		if (o->backend && strcmp(o->backend, be->name) != 0)
-			continue;
 		/* Not even tried: it might install a handler to no end. */
-		if ((o->require & ~be->caps) ||
-		    (o->grain > wt_page_size() && !be->grains))
+		if (!is_eligible(be, o))
 			continue;
 		trial = wt_trial_of(be, o);
 		if (!trial->result && !(o->require & ~trial->caps))

@@ -52,9 +52,21 @@ struct wt_uffdio_writeprotect {
 	uint64_t mode;
 };
 
+#define WT_UFFD_EVENT_PAGEFAULT 0x12u
+
+/* What read(2) of a userfaultfd stores. */
+struct wt_uffd_msg {
+	uint8_t event;
+	uint8_t reserved[7];
+	uint64_t flags;
+	uint64_t address;
+	uint64_t thread;
+};
+
 #define WT_UFFDIO_API          _IOWR(0xAA, 0x3F, struct wt_uffdio_api)
 #define WT_UFFDIO_REGISTER     _IOWR(0xAA, 0x00, struct wt_uffdio_register)
 #define WT_UFFDIO_UNREGISTER   _IOR(0xAA, 0x01, struct wt_uffdio_range)
+#define WT_UFFDIO_WAKE         _IOR(0xAA, 0x02, struct wt_uffdio_range)
 #define WT_UFFDIO_WRITEPROTECT _IOWR(0xAA, 0x06, struct wt_uffdio_writeprotect)
 
 /* PAGEMAP_SCAN, on a /proc/PID/pagemap descriptor */

@@ -115,6 +115,13 @@ int wt_uffd_unregister(const struct wt_uffd *u, uintptr_t start, uintptr_t end)
 	return wt_sys_ioctl(u->fd.fd, WT_UFFDIO_UNREGISTER, &range);
 }
 
+void wt_uffd_wake(const struct wt_uffd *u, uintptr_t start, uintptr_t end)
+{
+	struct wt_uffdio_range range = { start, end - start };
+
+	wt_sys_ioctl(u->fd.fd, WT_UFFDIO_WAKE, &range);
+}
+
 static int protect(const struct wt_uffd *u, uintptr_t start, uintptr_t end,
 		   bool arm)
 {

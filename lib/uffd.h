@@ -46,6 +46,11 @@ void wt_uffd_close(struct wt_uffd *u);
 /* Page-aligned; negative errno of the ioctl. */
 int wt_uffd_register(const struct wt_uffd *u, uintptr_t start, uintptr_t end);
 int wt_uffd_unregister(const struct wt_uffd *u, uintptr_t start, uintptr_t end);
+/*
+ * Lets all that wait for a fault of the range to be resolved try again.
+ * [K-unregister-wake] Unregistering does not, for write faults.
+ */
+void wt_uffd_wake(const struct wt_uffd *u, uintptr_t start, uintptr_t end);
 /* Arms (write-protects) or un-arms every page of the range. */
 int wt_uffd_protect(const struct wt_uffd *u, uintptr_t start, uintptr_t end,
 		    bool arm);

@@ -307,7 +307,8 @@ WT_API int wtrack_prepare_write(struct wtrack *t, void *addr, size_t len)
 	if (rc)
 		return rc;
 	wt_fork_check();
-	if (t->caps & WTRACK_CAP_KERNEL_WRITES)
+	/* [K-proc-mem] Some of the kernel's stores do not wait for a thread. */
+	if ((t->caps & WTRACK_CAP_KERNEL_WRITES) && !wt_be(t)->thread)
 		return 0;
 	rc = mark_watched(t, start, end);
 	/* Replaced by what nobody protects: it can be written already. */

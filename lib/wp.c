@@ -69,6 +69,16 @@ int wt_wp_mark(struct wtrack *t, const struct wt_span *s)
 	return wt_uffd_protect(&room_of(t)->uffd, s->start, s->end, false);
 }
 
+/* What is lost or gone needs no unregistering, so errors do not matter. */
+int wt_wp_withdraw(struct wtrack *t, const struct wt_span *s)
+{
+	const struct wt_uffd *uffd = &room_of(t)->uffd;
+
+	wt_uffd_unregister(uffd, s->start, s->end);
+	wt_uffd_wake(uffd, s->start, s->end);
+	return 0;
+}
+
 int wt_wp_enroll(struct wtrack *t, const struct wt_span *s, bool dirty)
 {
 	const struct wt_uffd *uffd = &room_of(t)->uffd;
@@ -78,20 +88,13 @@ int wt_wp_enroll(struct wtrack *t, const struct wt_span *s, bool dirty)
 		return rc;
 	rc = wt_wp_arm(t, s);
 	if (rc)
-		wt_uffd_unregister(uffd, s->start, s->end);
+		wt_wp_withdraw(t, s);
 	return rc;
 }
 
 void wt_wp_adopt(struct wtrack *t, const struct wt_span *s)
 {
 	wt_uffd_register(&room_of(t)->uffd, s->start, s->end);
-}
-
-/* What is lost or gone needs no unregistering, so errors do not matter. */
-int wt_wp_withdraw(struct wtrack *t, const struct wt_span *s)
-{
-	wt_uffd_unregister(&room_of(t)->uffd, s->start, s->end);
-	return 0;
 }
 
 int wt_wp_inspect(struct wtrack *t, const struct wt_span *s, uintptr_t addr)

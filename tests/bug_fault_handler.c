@@ -157,6 +157,12 @@ static void a_fault_is_one_call_and_nothing_else(void **state)
 	uint64_t faults = stats_of(t).faults;
 	int others = 0;
 
+	/* A thread that waits for faults makes more. */
+	if (caps_of(t) & WTRACK_CAP_NO_SIGNAL) {
+		wtrack_close(t);
+		return;
+	}
+
 	memset(entries, 0, sizeof(entries));
 	wt_sys_hook = count_entries;
 	for (size_t i = 0; i < N; i++)

@@ -197,11 +197,10 @@ static bool stick(struct stuck *k, const char *backend, bool unwatch)
 {
 	k->s = scene(backend);
 	k->unwatch = unwatch;
-	if (backend[0] == 's')
-		k->id = WT_SYS_IOCTL;
-	else if (backend[0] == 'm')
+	k->id = WT_SYS_IOCTL;
+	if (!strcmp(backend, "mprotect"))
 		k->id = WT_SYS_MPROTECT;
-	else
+	else if (!strcmp(backend, "all"))
 		k->id = WT_SYS_MSYNC;
 	if (unwatch && k->id == WT_SYS_MSYNC) {
 		end(&k->s);

@@ -13,8 +13,8 @@
 
 #define SECONDS 300
 
-const char *const backend_names[N_BACKENDS] = { "scan", "wp", "mprotect",
-						"all" };
+const char *const backend_names[N_BACKENDS] = { "scan", "wp", "monitor",
+						"mprotect", "all" };
 
 /* ---- cases ---- */
 

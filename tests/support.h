@@ -101,7 +101,7 @@ const char *lacks_mprotect(void);
 
 /* ---- backends ---- */
 
-#define N_BACKENDS 4
+#define N_BACKENDS 5
 extern const char *const backend_names[N_BACKENDS];
 
 /* 0, or the negative errno of an open on this backend; tried each time. */

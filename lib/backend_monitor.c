@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * backend_monitor.c: synchronous write-protect; a thread resolves the faults.
+ *
+ * The only room with a thread of its own, and so only taken when asked for.
+ * Faults of the kernel, too, wait for it where the door gave that right, so
+ * that read(2) into watched memory works and is seen.
+ *
+ * The thread takes no lock, and no signal: nobody can suspend it. [G4]
+ */
+#include "sys.h"
+#include "uapi.h"
+#include "wp.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+
+/* Faults taken by one read: more threads than this seldom fault at once. */
+#define BATCH 16
+
+/* Enough for the thread's frames, also under sanitizers. */
+#define STACK ((size_t)256 << 10)
+
+static struct wt_wp wp = {
+	.uffd = WT_UFFD_NONE,
+	.pagemap = WT_FD_NONE,
+	.features = 0,
+	.doors = WT_DOORS_NOT_TRIED,
+};
+
+static pthread_t thread;
+static bool running;                 /* in this process */
+static int end_pipe[2] = { -1, -1 }; /* a byte in it ends the thread */
+
+/* Where no range is found, its watch or unwatch is under way: then a page. */
+static void resolve(uintptr_t addr)
+{
+	const size_t page = wt_page_size();
+	struct wt_span block = { addr & ~(page - 1),
+				 (addr & ~(page - 1)) + page, 0, true };
+	struct wt_range r;
+
+	wt_read_enter();
+	for (struct wtrack *t = wt_first_handle(); t; t = wt_next_handle(t)) {
+		if (wt_be(t)->room == &wp &&
+		    wt_table_find(&t->table, addr, &r)) {
+			block = (struct wt_span){ r.start, r.end, r.attr,
+						  true };
+			block = wt_block_at(&block, addr);
+			wt_count(&t->count.faults, 1);
+			break;
+		}
+	}
+	/* Fails only where an unwatch has woken the writer already. */
+	wt_uffd_protect(&wp.uffd, block.start, block.end, false);
+	wt_read_leave();
+}
+
+static void resolve_batch(void)
+{
+	struct wt_uffd_msg msg[BATCH];
+	ssize_t n;
+
+	/* A daemon may have closed it, and opened another file instead. */
+	if (!wt_fd_is_ours(&wp.uffd.fd))
+		return;
+	n = wt_sys_read(wp.uffd.fd.fd, msg, sizeof(msg));
+	for (ssize_t i = 0; i < n / (ssize_t)sizeof(msg[0]); i++)
+		if (msg[i].event == WT_UFFD_EVENT_PAGEFAULT)
+			resolve(msg[i].address);
+}
+
+static void *monitor(void *unused)
+{
+	struct pollfd fds[2] = { { wp.uffd.fd.fd, POLLIN, 0 },
+				 { end_pipe[0], POLLIN, 0 } };
+
+	(void)unused;
+	while (!fds[1].revents && !(fds[0].revents & ~POLLIN)) {
+		if (fds[0].revents)
+			resolve_batch();
+		fds[0].revents = fds[1].revents = 0;
+		wt_sys_poll(fds, 2);
+	}
+	return NULL;
+}
+
+static int start_thread(void)
+{
+	pthread_attr_t attr;
+	sigset_t all, saved;
+	int rc = wt_sys_pipe(end_pipe);
+
+	if (rc)
+		return rc;
+	rc = pthread_attr_init(&attr);
+	if (!rc)
+		rc = pthread_attr_setstacksize(&attr, STACK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &saved);
+	if (!rc)
+		rc = pthread_create(&thread, &attr, monitor, NULL);
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	pthread_attr_destroy(&attr);
+	running = !rc;
+	return -rc;
+}
+
+static void close_all(void)
+{
+	wt_sys_close(end_pipe[0]);
+	wt_sys_close(end_pipe[1]);
+	end_pipe[0] = end_pipe[1] = -1;
+	wt_wp_close(&wp);
+}
+
+static int monitor_start(void)
+{
+	int saved = errno, rc = wt_wp_open(&wp);
+
+	if (!rc)
+		rc = start_thread();
+	if (rc)
+		close_all();
+	errno = saved;
+	return rc;
+}
+
+static void monitor_stop(void)
+{
+	if (running) {
+		wt_sys_write(end_pipe[1], "", 1);
+		pthread_join(thread, NULL);
+		running = false;
+	}
+	close_all();
+}
+
+/*
+ * The thread is the parent's.  After a bare clone, libc's own locks are as some
+ * thread of the parent left them: then no other is started.
+ */
+static int monitor_revive(bool forked)
+{
+	running = false;
+	close_all();
+	return forked ? monitor_start() : -EOPNOTSUPP;
+}
+
+const struct wt_backend wt_backend_monitor = {
+	.name = "monitor",
+	.caps = WTRACK_CAP_PRECISE | WTRACK_CAP_KERNEL_WRITES |
+		WTRACK_CAP_DISCARD | WTRACK_CAP_LOSS | WTRACK_CAP_NO_SIGNAL |
+		WTRACK_CAP_PROTECT,
+	.attr_mask = ~(uint64_t)WT_PROT_MASK,
+	.grains = true,
+	.thread = true,
+	.signal = 0,
+	.first_pages = 0,
+	.room = &wp,
+	.huge_at = wt_wp_huge_at,
+	.start = monitor_start,
+	.stop = monitor_stop,
+	.enroll = wt_wp_enroll,
+	.withdraw = wt_wp_withdraw,
+	.collect = wt_wp_collect,
+	.arm = wt_wp_arm,
+	.mark = wt_wp_mark,
+	.inspect = wt_wp_inspect,
+	.revive = monitor_revive,
+	.adopt = wt_wp_adopt,
+	.resolve = NULL,
+};
