@@ -241,6 +241,55 @@ struct wtrack_info {
  */
 int wtrack_info(struct wtrack *t, struct wtrack_info *info);
 
+/* A backend, as wtrack_probe() found it. */
+struct wtrack_probe_backend {
+	const char *name; /* static string; NULL behind the last */
+	uint64_t caps;    /* WTRACK_CAP_* that it has here; 0: none */
+	int result;       /* of its self-test, as below */
+	int reserved;     /* 0 */
+};
+
+#define WTRACK_PROBE_BACKENDS 8
+
+struct wtrack_probe {
+	size_t size; /* sizeof(struct wtrack_probe), set by the caller */
+	const char *backend; /* that open would take; static; NULL: it fails */
+	uint64_t caps;       /* WTRACK_CAP_* that it has here */
+	int open;            /* 0, or the negative errno that open would give */
+	/* From here on 0, a negative errno, or WTRACK_NOT_TRIED. */
+	int door_device;         /* /dev/userfaultfd */
+	int door_syscall;        /* userfaultfd(2) */
+	int door_user;           /* userfaultfd(2) with UFFD_USER_MODE_ONLY */
+	int door_pagemap;        /* /proc/self/pagemap */
+	int door_clear_refs;     /* /proc/self/clear_refs, opened to write */
+	int door_sigsegv;        /* SIGSEGV: a handler would be reached */
+	int door_sigbus;         /* SIGBUS, likewise */
+	int uffd_wp;             /* UFFDIO_WRITEPROTECT */
+	int uffd_wp_unpopulated; /* the same where no page is yet */
+	int uffd_wp_async;       /* a store goes on, resolved by the kernel */
+	int uffd_wp_shmem;       /* write protection of shared memory */
+	int uffd_wp_hugetlb;     /* of huge pages of 2 MiB */
+	int uffd_sigbus;         /* a store there is SIGBUS, or EFAULT */
+	int pagemap_scan;        /* PAGEMAP_SCAN */
+	int pagemap_uffd_wp;     /* bit 57 of a pagemap entry */
+	int discarded_page;      /* MADV_DONTNEED reads as written */
+	int discarded_block;     /* where there is not even a page table, too */
+	int procmap_query;       /* PROCMAP_QUERY */
+	int soft_dirty_set;   /* bit 55 of the entry of a page just written */
+	int soft_dirty_clear; /* never tried: it would disturb others */
+	int mprotect;         /* a page made read-only is so, and back */
+	struct wtrack_probe_backend backends[WTRACK_PROBE_BACKENDS];
+};
+
+/*
+ * Tries each way into the kernel and each behaviour of it, by itself, on memory
+ * and descriptors of its own, and runs the self-test of every backend that open
+ * would try: handlers that these install stay.
+ * Errors: -EINVAL (also: WTRACK_FAIL is malformed), -ENOMEM.
+ * Not async-signal-safe.  Since 0.1.
+ */
+int wtrack_probe(struct wtrack_probe *probe);
+
 struct wtrack_stats {
 	size_t size; /* sizeof(struct wtrack_stats), set by the caller */
 	uint64_t collections;   /* wtrack_collect() calls */

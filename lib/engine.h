@@ -128,6 +128,13 @@ void wt_engine_revive(bool forked);
 /* In a forked child: the lock may be held by a thread that is not here. */
 void wt_engine_reset_lock(void);
 
+/* Whether its nature, and not this machine, lets it serve these options. */
+bool wt_is_eligible(const struct wt_backend *be,
+		    const struct wtrack_options *o);
+/* The backend that open takes, with what it can do here; with the lock held. */
+int wt_pick_locked(const struct wtrack_options *o,
+		   const struct wt_backend **out, uint64_t *caps);
+
 /* The bodies of open, close, watch and unwatch, with the lock held. */
 int wt_open_locked(const struct wt_backend *be, uint64_t caps,
 		   const struct wtrack_options *o, struct wtrack **out);

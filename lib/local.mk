@@ -30,6 +30,10 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/options.h \
 	%reldir%/pagemap.c \
 	%reldir%/pagemap.h \
+	%reldir%/probe.c \
+	%reldir%/probe.h \
+	%reldir%/probe_kernel.c \
+	%reldir%/probe_stage.c \
 	%reldir%/region.c \
 	%reldir%/region.h \
 	%reldir%/region_change.c \

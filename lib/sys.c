@@ -69,10 +69,15 @@ int wt_sys_ioctl_value(int fd, unsigned long request, unsigned long value)
 
 int wt_sys_mmap(size_t len, void **out)
 {
+	return wt_sys_mmap_kind(len, MAP_PRIVATE, out);
+}
+
+int wt_sys_mmap_kind(size_t len, int kind, void **out)
+{
 	long rc = -ENOMEM;
 
 	wt_sys_hook_fn *hook = __atomic_load_n(&wt_sys_hook, __ATOMIC_ACQUIRE);
-	const long args[6] = { 0, (long)len, 0, 0, 0, 0 };
+	const long args[6] = { 0, (long)len, 0, kind, 0, 0 };
 	int saved = errno;
 	void *p;
 
@@ -82,7 +87,7 @@ int wt_sys_mmap(size_t len, void **out)
 		return (int)rc;
 	}
 	p = mmap(NULL, len, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		 kind | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	rc = p == MAP_FAILED ? -errno : 0;
 	errno = saved;
 	if (!rc)

@@ -50,6 +50,8 @@ ssize_t wt_sys_pread(int fd, void *buf, size_t len, off_t off);
 int wt_sys_ioctl(int fd, unsigned long request, void *arg);
 int wt_sys_ioctl_value(int fd, unsigned long request, unsigned long value);
 int wt_sys_mmap(size_t len, void **out);
+/* The same with MAP_SHARED, or more than MAP_PRIVATE, instead of it. */
+int wt_sys_mmap_kind(size_t len, int kind, void **out);
 void wt_sys_munmap(void *addr, size_t len);
 int wt_sys_mremap(void *addr, size_t old_len, size_t new_len, void **out);
 int wt_sys_mprotect(uintptr_t addr, size_t len, int prot);

@@ -74,9 +74,7 @@ release:
 	return rc;
 }
 
-/* Whether its nature, and not this machine, lets it serve these options. */
-static bool is_eligible(const struct wt_backend *be,
-			const struct wtrack_options *o)
+bool wt_is_eligible(const struct wt_backend *be, const struct wtrack_options *o)
 {
 	bool named = o->backend && !strcmp(o->backend, be->name);
 
@@ -88,25 +86,40 @@ static bool is_eligible(const struct wt_backend *be,
 	       (o->grain <= wt_page_size() || be->grains);
 }
 
-static int open_best(const struct wtrack_options *o, struct wtrack **out)
+int wt_pick_locked(const struct wtrack_options *o,
+		   const struct wt_backend **out, uint64_t *caps)
 {
 	int rc = -EOPNOTSUPP;
 
+	if (o->backend && !name_known(o->backend))
+		return -EINVAL;
 	for (size_t i = 0; i < WT_N_BACKENDS; i++) {
 		const struct wt_backend *be = wt_backends[i];
 		const struct wt_trial *trial;
 
 		/* Not even tried: it might install a handler to no end. */
-		if (!is_eligible(be, o))
+		if (!wt_is_eligible(be, o))
 			continue;
 		trial = wt_trial_of(be, o);
-		if (!trial->result && !(o->require & ~trial->caps))
-			return wt_open_locked(be, trial->caps, o, out);
+		if (!trial->result && !(o->require & ~trial->caps)) {
+			*out = be;
+			*caps = trial->caps;
+			return 0;
+		}
 		/* A shortage is told as what it is, unless another serves. */
 		if (trial->result && !trial->tried)
 			rc = trial->result;
 	}
 	return rc;
+}
+
+static int open_best(const struct wtrack_options *o, struct wtrack **out)
+{
+	const struct wt_backend *be;
+	uint64_t caps;
+	int rc = wt_pick_locked(o, &be, &caps);
+
+	return rc ? rc : wt_open_locked(be, caps, o, out);
 }
 
 WT_API int wtrack_open(const struct wtrack_options *opts, struct wtrack **out)
@@ -118,8 +131,6 @@ WT_API int wtrack_open(const struct wtrack_options *opts, struct wtrack **out)
 	if (!out)
 		return -EINVAL;
 	rc = wt_options_read(opts, &o);
-	if (!rc && o.backend && !name_known(o.backend))
-		rc = -EINVAL;
 	if (rc)
 		return rc;
 	wt_fork_check();

@@ -72,6 +72,7 @@ struct wt_uffd_msg {
 /* PAGEMAP_SCAN, on a /proc/PID/pagemap descriptor */
 #define WT_PAGE_IS_WPALLOWED (1ull << 0)
 #define WT_PAGE_IS_WRITTEN   (1ull << 1)
+#define WT_PAGE_IS_PRESENT   (1ull << 3)
 #define WT_PM_WP_MATCHING    (1ull << 0)
 #define WT_PM_CHECK_WPASYNC  (1ull << 1)
 
@@ -96,6 +97,10 @@ struct wt_pm_scan_arg {
 	uint64_t return_mask;
 };
 #define WT_PAGEMAP_SCAN _IOWR('f', 16, struct wt_pm_scan_arg)
+
+/* The 64-bit entries that pread(2) gets there, one a page */
+#define WT_PM_SOFT_DIRTY (1ull << 55)
+#define WT_PM_UFFD_WP    (1ull << 57)
 
 /* PROCMAP_QUERY, on a /proc/PID/maps descriptor (since 6.11) */
 #define WT_PROCMAP_READABLE   0x01u

@@ -9,6 +9,7 @@ dist_man_MANS += \
 	%reldir%/wtrack_mark.3 \
 	%reldir%/wtrack_open.3 \
 	%reldir%/wtrack_prepare_write.3 \
+	%reldir%/wtrack_probe.3 \
 	%reldir%/wtrack_query.3 \
 	%reldir%/wtrack_snapshot.3 \
 	%reldir%/wtrack_snapshot_contains.3 \

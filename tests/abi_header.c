@@ -16,6 +16,10 @@ LAYOUT(info_epoch, offsetof(struct wtrack_info, epoch) == 32);
 LAYOUT(info_signal, offsetof(struct wtrack_info, door_signal) == 60);
 LAYOUT(stats_memory, offsetof(struct wtrack_stats, memory_bytes) == 88);
 
+LAYOUT(probe_backend, sizeof(struct wtrack_probe_backend) == 24);
+LAYOUT(probe_mprotect, offsetof(struct wtrack_probe, mprotect) == 108);
+LAYOUT(probe_backends, offsetof(struct wtrack_probe, backends) == 112);
+
 int abi_header(struct wtrack_snapshot **s, struct wtrack_run *run);
 
 int abi_header(struct wtrack_snapshot **s, struct wtrack_run *run)
@@ -24,6 +28,7 @@ int abi_header(struct wtrack_snapshot **s, struct wtrack_run *run)
 	struct wtrack_cursor cursor = WTRACK_CURSOR_INIT;
 	struct wtrack_range_info range;
 	struct wtrack_info info;
+	struct wtrack_probe probe;
 	struct wtrack_stats stats;
 	struct wtrack *t = NULL;
 	int rc = wtrack_open(&options, &t);
@@ -32,11 +37,13 @@ int abi_header(struct wtrack_snapshot **s, struct wtrack_run *run)
 		return rc;
 	range.size = sizeof(range);
 	info.size = sizeof(info);
+	probe.size = sizeof(probe);
 	stats.size = sizeof(stats);
 	rc |= wtrack_watch(t, run, sizeof(*run), WTRACK_WATCH_DIRTY);
 	rc |= (int)wtrack_collect(t, &cursor, run, 1, WTRACK_GET);
 	rc |= wtrack_mark(t, run, 1) | wtrack_prepare_write(t, run, 1);
 	rc |= wtrack_query(t, run, &range) | wtrack_info(t, &info);
+	rc |= wtrack_probe(&probe);
 	rc |= wtrack_stats(t, &stats) | wtrack_snapshot(t, s);
 	rc |= wtrack_snapshot_next(*s, run) | wtrack_snapshot_contains(*s, run);
 	rc |= wtrack_snapshot_pages(*s) > wtrack_snapshot_epoch(*s);

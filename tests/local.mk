@@ -66,6 +66,8 @@ CMOCKA_TESTS = \
 	%reldir%/unit_failing_scan \
 	%reldir%/unit_no_memory \
 	%reldir%/unit_options \
+	%reldir%/unit_probe \
+	%reldir%/unit_probe_refused \
 	%reldir%/unit_region \
 	%reldir%/unit_region_readers \
 	%reldir%/unit_sink \

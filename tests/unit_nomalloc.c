@@ -80,7 +80,9 @@ static void use_infos(struct scene *s)
 	struct wtrack_range_info range = { .size = sizeof(range) };
 	struct wtrack_info info = { .size = sizeof(info) };
 	struct wtrack_stats stats = { .size = sizeof(stats) };
+	struct wtrack_probe probe = { .size = sizeof(probe) };
 
+	CHECK(wtrack_probe(&probe) == 0);
 	CHECK(wtrack_query(s->t, s->area, &range) == 0);
 	CHECK(wtrack_query(s->t, s->area, NULL) == 0);
 	CHECK(wtrack_info(s->t, &info) == 0);
