@@ -91,9 +91,10 @@ struct wtrack_options {
  * Opens a handle on the best backend that passes its self-test here, or on
  * the one that the environment variable WTRACK_BACKEND (ignored in setuid
  * programs) or `opts->backend` names.  `opts` may be NULL.
- * Errors: -EINVAL, -E2BIG (unknown option set), -EOPNOTSUPP (the named backend
- * does not work here, or none has what `require` asks), -ENOMEM, -EMFILE or
- * -ENFILE (no memory or descriptors to try it).
+ * Errors: -EINVAL (also: WTRACK_FAIL is malformed), -E2BIG (unknown option
+ * set), -EOPNOTSUPP (the named backend does not work here, or none has what
+ * `require` asks), -ENOMEM, -EMFILE or -ENFILE (no memory or descriptors to
+ * try it).
  * Not async-signal-safe.  Since 0.1.
  */
 int wtrack_open(const struct wtrack_options *opts, struct wtrack **out);

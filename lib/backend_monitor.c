@@ -31,7 +31,8 @@ static struct wt_wp wp = {
 
 static pthread_t thread;
 static bool running;                 /* in this process */
-static int end_pipe[2] = { -1, -1 }; /* a byte in it ends the thread */
+static bool ending;                  /* atomic */
+static int end_pipe[2] = { -1, -1 }; /* a byte in it wakes the thread */
 
 /* Where no range is found, its watch or unwatch is under way: then a page. */
 static void resolve(uintptr_t addr)
@@ -77,11 +78,12 @@ static void *monitor(void *unused)
 				 { end_pipe[0], POLLIN, 0 } };
 
 	(void)unused;
-	while (!fds[1].revents && !(fds[0].revents & ~POLLIN)) {
-		if (fds[0].revents)
-			resolve_batch();
-		fds[0].revents = fds[1].revents = 0;
-		wt_sys_poll(fds, 2);
+	while (!__atomic_load_n(&ending, __ATOMIC_ACQUIRE) &&
+	       !(fds[0].revents & ~POLLIN)) {
+		resolve_batch();
+		/* Where it may not wait it goes round: writers wait for it. */
+		if (wt_sys_poll(fds, 2) < 0)
+			wt_sys_yield();
 	}
 	return NULL;
 }
@@ -94,6 +96,7 @@ static int start_thread(void)
 
 	if (rc)
 		return rc;
+	ending = false;
 	rc = pthread_attr_init(&attr);
 	if (!rc)
 		rc = pthread_attr_setstacksize(&attr, STACK);
@@ -130,6 +133,7 @@ static int monitor_start(void)
 static void monitor_stop(void)
 {
 	if (running) {
+		__atomic_store_n(&ending, true, __ATOMIC_RELEASE);
 		wt_sys_write(end_pipe[1], "", 1);
 		pthread_join(thread, NULL);
 		running = false;

@@ -21,6 +21,8 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/fault.h \
 	%reldir%/fork.c \
 	%reldir%/fork.h \
+	%reldir%/inject.c \
+	%reldir%/inject.h \
 	%reldir%/mem.c \
 	%reldir%/mem.h \
 	%reldir%/mprotect.h \

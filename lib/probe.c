@@ -3,6 +3,7 @@
 #include "probe.h"
 #include "engine.h"
 #include "fork.h"
+#include "inject.h"
 #include "options.h"
 #include "selftest.h"
 #include "sys.h"
@@ -129,7 +130,9 @@ static int pick(struct wtrack_probe *p)
 		return rc;
 	wt_fork_check();
 	wt_lock(&saved);
-	rc = wt_fork_init();
+	rc = wt_inject_init();
+	if (!rc)
+		rc = wt_fork_init();
 	if (!rc) {
 		p->open = wt_pick_locked(&o, &be, &p->caps);
 		p->backend = p->open ? NULL : be->name;

@@ -35,6 +35,7 @@ enum wt_sys {
 	WT_SYS_TGSIGQUEUE,
 	WT_SYS_YIELD,
 	WT_SYS_POLL,
+	WT_SYS_CALLS, /* how many; inject.c names them */
 };
 
 /*

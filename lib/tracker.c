@@ -4,6 +4,7 @@
 #include "engine.h"
 #include "fault.h"
 #include "fork.h"
+#include "inject.h"
 #include "mem.h"
 #include "options.h"
 #include "selftest.h"
@@ -135,7 +136,9 @@ WT_API int wtrack_open(const struct wtrack_options *opts, struct wtrack **out)
 		return rc;
 	wt_fork_check();
 	wt_lock(&saved);
-	rc = wt_fork_init();
+	rc = wt_inject_init();
+	if (!rc)
+		rc = wt_fork_init();
 	if (!rc)
 		rc = open_best(&o, out);
 	wt_unlock(&saved);

@@ -208,6 +208,7 @@ static void the_environment_is_ignored_in_setuid_programs(void **state)
 	to = open(path, O_PATH);
 	unlink(path);
 	setenv("WTRACK_BACKEND", "all", 1);
+	setenv("WTRACK_FAIL", "open:EIO", 1);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", to);
 	execl(path, "bug_privilege", "open_with_setuid_bit", (char *)NULL);
 	fail_msg("exec: %s", strerror(errno));
@@ -220,6 +221,8 @@ static void open_with_setuid_bit(void)
 		return;
 	}
 	assert_string_not_equal(open_best(), "all");
+	assert_int_not_equal(info.door_device, -EIO);
+	assert_null(wt_sys_hook);
 }
 
 /* ---- one attempt for each descriptor ---- */

@@ -64,6 +64,8 @@ CMOCKA_TESTS = \
 	%reldir%/unit_failing_arm \
 	%reldir%/unit_failing_mprotect \
 	%reldir%/unit_failing_scan \
+	%reldir%/unit_inject \
+	%reldir%/unit_inject_entries \
 	%reldir%/unit_no_memory \
 	%reldir%/unit_options \
 	%reldir%/unit_probe \
