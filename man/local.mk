@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# wtrack(7) and one page per function; a family's further names are .so stubs.
+# wtrack(1), wtrack(7) and one page per function; a family's further names are .so stubs.
 dist_man_MANS += \
+	%reldir%/wtrack.1 \
 	%reldir%/wtrack.7 \
 	%reldir%/wtrack_close.3 \
 	%reldir%/wtrack_collect.3 \

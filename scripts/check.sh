@@ -152,7 +152,15 @@ stranger() {
 		gcc "$root/examples/quickstart.c" -o "$out/quickstart" $shared \
 			-Wl,-rpath,"$prefix/lib" || return
 	"$out/consumer" && "$out/consumer-c++" && "$out/consumer-static" &&
-		"$out/quickstart" "$out/gcc/config.log"
+		"$out/quickstart" "$out/gcc/config.log" &&
+		"$prefix/bin/wtrack" selftest && describe_machine
+}
+
+# Into the log, and valid to end with anything that tells how well it tracks.
+describe_machine() {
+	local rc=0
+	"$prefix/bin/wtrack" probe || rc=$?
+	[ $rc -le 2 ]
 }
 
 require_backends() {
@@ -173,7 +181,8 @@ require_backends() {
 lint_lists() {
 	local file name rc=0
 	cd "$root" || return
-	for file in lib/*.[ch] bench/*.[ch] tests/*.[ch] tests/*.sh man/*.[37]; do
+	for file in lib/*.[ch] tools/*.[ch] bench/*.[ch] tests/*.[ch] \
+		tests/*.sh man/*.[137]; do
 		name=$(basename "$file" .c)
 		grep -qE "%reldir%/$name(\.c)?( |\$)" "${file%%/*}/local.mk" || {
 			say "$file is not in ${file%%/*}/local.mk"
@@ -188,7 +197,7 @@ lint_lists() {
 lint_c() {
 	cd "$root" &&
 		cppcheck_in lib &&
-		cppcheck_in examples bench tests
+		cppcheck_in tools examples bench tests
 }
 
 cppcheck_in() {
@@ -206,7 +215,7 @@ lint_shell() {
 lint_spelling() {
 	cd "$root" &&
 		codespell --ignore-words-list=bu README.md LICENSE \
-			configure.ac Makefile.am ./*/local.mk include lib \
+			configure.ac Makefile.am ./*/local.mk include lib tools \
 			examples bench tests man kernel scripts .ci/run
 }
 

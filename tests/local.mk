@@ -87,8 +87,8 @@ check_LTLIBRARIES += %reldir%/libsupport.la
 	%reldir%/support_process.c
 endif
 
-check_PROGRAMS += $(CMOCKA_TESTS) %reldir%/unit_nomalloc \
-	%reldir%/unit_nomalloc_dlopen
+OTHER_TESTS = %reldir%/unit_nomalloc %reldir%/unit_nomalloc_dlopen
+check_PROGRAMS += $(CMOCKA_TESTS) $(OTHER_TESTS)
 LDADD = %reldir%/libsupport.la lib/libwtrack-internal.la $(CMOCKA_LIBS)
 %canon_reldir%_unit_nomalloc_SOURCES = %reldir%/unit_nomalloc.c \
 	%reldir%/nomalloc.c %reldir%/nomalloc.h
@@ -98,12 +98,18 @@ LDADD = %reldir%/libsupport.la lib/libwtrack-internal.la $(CMOCKA_LIBS)
 	%reldir%/unit_nomalloc_dlopen.c %reldir%/nomalloc.c %reldir%/nomalloc.h
 %canon_reldir%_unit_nomalloc_dlopen_LDADD = -ldl
 
-TESTS += $(check_PROGRAMS) $(SHELL_TESTS)
+TESTS += $(CMOCKA_TESTS) $(OTHER_TESTS) $(SHELL_TESTS)
+# No test, but what tests run others by.
+check_PROGRAMS += %reldir%/refuse
+%canon_reldir%_refuse_LDADD =
 SHELL_TESTS = \
 	%reldir%/abi_header.sh \
 	%reldir%/abi_manpages.sh \
 	%reldir%/abi_symbols.sh \
 	%reldir%/abi_tags.sh \
 	%reldir%/bug_valgrind.sh \
-	%reldir%/man_examples.sh
-EXTRA_DIST += $(SHELL_TESTS) %reldir%/tsan.supp %reldir%/abi_consumer.c %reldir%/abi_header.c
+	%reldir%/man_examples.sh \
+	%reldir%/tool_probe.sh \
+	%reldir%/tool_selftest.sh \
+	%reldir%/tool_usage.sh
+EXTRA_DIST += $(SHELL_TESTS) %reldir%/tool_lib.sh %reldir%/lossy.c %reldir%/tsan.supp %reldir%/abi_consumer.c %reldir%/abi_header.c
