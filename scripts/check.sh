@@ -208,7 +208,8 @@ cppcheck_in() {
 
 lint_shell() {
 	cd "$root" &&
-		shellcheck -x bootstrap .ci/run scripts/*.sh tests/*.sh
+		shellcheck -x bootstrap .ci/run scripts/*.sh tests/*.sh \
+			tools/completions/wtrack
 }
 
 # roff writes a bullet \(bu, which is no misspelt word.

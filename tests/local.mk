@@ -109,6 +109,7 @@ SHELL_TESTS = \
 	%reldir%/abi_tags.sh \
 	%reldir%/bug_valgrind.sh \
 	%reldir%/man_examples.sh \
+	%reldir%/tool_completion.sh \
 	%reldir%/tool_probe.sh \
 	%reldir%/tool_selftest.sh \
 	%reldir%/tool_usage.sh

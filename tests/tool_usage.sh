@@ -43,10 +43,12 @@ test "$(cat "$dir/out")" = "wtrack $version" || bad "not version $version"
 runs "$wtrack" --help
 exits 0 --help
 says 'Usage: wtrack' --help
-# The page knows every option and command.
+# The page and the completion know every option and command.
 for word in $(grep -oE -e '--[a-z]+' "$dir/out" | sort -u) probe selftest; do
 	grep -q -e "$(printf '%s' "$word" | sed 's/-/\\\\-/g')" \
 		"$top_srcdir/man/wtrack.1" || bad "wtrack.1 lacks $word"
+	grep -q -e "$word" "$top_srcdir/tools/completions/wtrack" ||
+		bad "the completion lacks $word"
 done
 
 # The names of capabilities are the header's, in the order of their bits.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# wtrack(1).
+# wtrack(1), and the words that bash completes for it.
 bin_PROGRAMS += %reldir%/wtrack
 %canon_reldir%_wtrack_SOURCES = \
 	%reldir%/advice.c \
@@ -11,3 +11,7 @@ bin_PROGRAMS += %reldir%/wtrack
 	%reldir%/stress.c \
 	%reldir%/tool.h
 %canon_reldir%_wtrack_LDADD = lib/libwtrack.la
+
+# Where bash-completion looks in any prefix that XDG_DATA_DIRS names.
+bashcompdir = $(datadir)/bash-completion/completions
+dist_bashcomp_DATA = %reldir%/completions/wtrack
