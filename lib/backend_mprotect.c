@@ -7,22 +7,6 @@
 
 #include <errno.h>
 
-/* After [start, end) was cleared and protected: what faults may have undone. */
-static void heed_announced(const struct wt_span *s)
-{
-	if (__atomic_load_n(&wt_inflight.others, __ATOMIC_SEQ_CST))
-		wt_dirty_set(s->start, s->end);
-	for (size_t i = 0; i < WT_ANNOUNCED; i++) {
-		uintptr_t addr =
-			__atomic_load_n(&wt_inflight.addr[i], __ATOMIC_SEQ_CST);
-		struct wt_span block = wt_block_at(s, addr);
-
-		/* Its grain may begin before what was cleared, or end after. */
-		if (block.start < block.end)
-			wt_dirty_set(block.start, block.end);
-	}
-}
-
 int wt_mprotect_protect(struct wtrack *t, const struct wt_span *s,
 			uintptr_t start, uintptr_t end)
 {
@@ -33,7 +17,7 @@ int wt_mprotect_protect(struct wtrack *t, const struct wt_span *s,
 		rc = wt_mprotect_set(start, end, s->attr, false);
 		wt_count(&t->count.kernel_calls, 1);
 	}
-	heed_announced(&done);
+	wt_heed_announced(&wt_mprotect_inflight, &done);
 	if (rc) {
 		/* Partly writable: dirty until the next clearing tries again.
 		 */
@@ -48,10 +32,10 @@ static int mprotect_arm(struct wtrack *t, const struct wt_span *s)
 {
 	int rc;
 
-	wt_clearing_begin();
+	wt_clearing_begin(&wt_mprotect_inflight);
 	wt_dirty_clear(s->start, s->end);
 	rc = wt_mprotect_protect(t, s, s->start, s->end);
-	wt_clearing_end();
+	wt_clearing_end(&wt_mprotect_inflight);
 	return rc;
 }
 
@@ -119,10 +103,7 @@ static void mprotect_adopt(struct wtrack *t, const struct wt_span *s)
 static int mprotect_revive(bool forked)
 {
 	(void)forked;
-	for (size_t i = 0; i < WT_ANNOUNCED; i++)
-		__atomic_store_n(&wt_inflight.addr[i], 0, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&wt_inflight.others, 0, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&wt_inflight.clears, 0, __ATOMIC_SEQ_CST);
+	wt_inflight_reset(&wt_mprotect_inflight);
 	return 0;
 }
 

@@ -23,6 +23,8 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/fork.h \
 	%reldir%/inject.c \
 	%reldir%/inject.h \
+	%reldir%/inflight.c \
+	%reldir%/inflight.h \
 	%reldir%/mem.c \
 	%reldir%/mem.h \
 	%reldir%/mprotect.h \

@@ -4,7 +4,7 @@
 #include "mprotect.h"
 #include "sys.h"
 
-struct wt_inflight wt_inflight;
+struct wt_inflight wt_mprotect_inflight;
 
 /* A fault at the limit of mappings un-protects at most so many neighbours. */
 #define WIDEN_PAGES 512
@@ -15,28 +15,6 @@ int wt_mprotect_set(uintptr_t start, uintptr_t end, uint64_t attr, bool write)
 
 	return wt_sys_mprotect(start, end - start,
 			       write ? prot : prot & ~PROT_WRITE);
-}
-
-static uint64_t *announce(uintptr_t addr)
-{
-	for (size_t i = 0; i < WT_ANNOUNCED; i++) {
-		uintptr_t none = 0;
-
-		if (__atomic_compare_exchange_n(&wt_inflight.addr[i], &none,
-						addr, false, __ATOMIC_SEQ_CST,
-						__ATOMIC_RELAXED))
-			return (uint64_t *)&wt_inflight.addr[i];
-	}
-	__atomic_fetch_add(&wt_inflight.others, 1, __ATOMIC_SEQ_CST);
-	return &wt_inflight.others;
-}
-
-static void withdraw_announcement(uint64_t *slot)
-{
-	if (slot == &wt_inflight.others)
-		__atomic_fetch_sub(slot, 1, __ATOMIC_SEQ_CST);
-	else
-		__atomic_store_n(slot, 0, __ATOMIC_SEQ_CST);
 }
 
 static int unprotect(const struct wt_span *s, uintptr_t start, uintptr_t end)
@@ -76,7 +54,7 @@ static int widen(struct wtrack *t, const struct wt_span *s, uintptr_t page,
 
 	if (!wt_dirty_next(end, s->end, &right, &ignored))
 		right = s->end;
-	__atomic_fetch_add(&wt_inflight.others, 1, __ATOMIC_SEQ_CST);
+	wt_announce_any(&wt_mprotect_inflight);
 	wt_count(&t->count.widened, 1);
 	if (left > s->start && page - left <= most &&
 	    (right == s->end || page - left <= right - end))
@@ -89,7 +67,7 @@ static int widen(struct wtrack *t, const struct wt_span *s, uintptr_t page,
 		wt_count(&t->count.degraded, 1);
 		rc = unprotect_more(s, s->start, s->end);
 	}
-	__atomic_fetch_sub(&wt_inflight.others, 1, __ATOMIC_SEQ_CST);
+	wt_withdraw_any(&wt_mprotect_inflight);
 	return rc;
 }
 
@@ -102,11 +80,11 @@ bool wt_mprotect_resolve(struct wtrack *t, const struct wt_span *s,
 
 	if (!(s->attr & PROT_WRITE))
 		return false;
-	slot = announce(addr);
+	slot = wt_announce(&wt_mprotect_inflight, addr);
 	rc = unprotect(s, block.start, block.end);
 	if (rc)
 		rc = widen(t, s, block.start, block.end);
-	withdraw_announcement(slot);
+	wt_withdraw_announcement(&wt_mprotect_inflight, slot);
 	wt_count(&t->count.faults, 1);
 	return rc == 0;
 }
@@ -115,11 +93,11 @@ int wt_mprotect_mark(struct wtrack *t, const struct wt_span *s)
 {
 	int rc = 0;
 
-	__atomic_fetch_add(&wt_inflight.others, 1, __ATOMIC_SEQ_CST);
+	wt_announce_any(&wt_mprotect_inflight);
 	wt_dirty_set(s->start, s->end);
 	if (s->attr & PROT_WRITE)
 		rc = unprotect(s, s->start, s->end);
-	__atomic_fetch_sub(&wt_inflight.others, 1, __ATOMIC_SEQ_CST);
+	wt_withdraw_any(&wt_mprotect_inflight);
 	if (rc)
 		rc = widen(t, s, s->start, s->end);
 	return rc;
