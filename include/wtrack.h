@@ -107,6 +107,13 @@ void wtrack_close(struct wtrack *t);
 
 /* Start with every page dirty (WTRACK_RUN_INITIAL) instead of clean. */
 #define WTRACK_WATCH_DIRTY 0x1u
+/*
+ * Promise: none of it is discarded (MADV_DONTNEED and the like), replaced or
+ * re-protected while it is watched, or wtrack_mark() tells at once.  Then "wp",
+ * "monitor" and "mprotect" collect in the time of what is dirty, whatever is
+ * watched.  A store after a broken promise may be lost.
+ */
+#define WTRACK_WATCH_STABLE 0x2u
 
 /*
  * Watches the pages of [addr, addr + len), in bytes, both multiples of the

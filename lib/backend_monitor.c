@@ -34,28 +34,44 @@ static bool running;                 /* in this process */
 static bool ending;                  /* atomic */
 static int end_pipe[2] = { -1, -1 }; /* a byte in it wakes the thread */
 
-/* Where no range is found, its watch or unwatch is under way: then a page. */
-static void resolve(uintptr_t addr)
+/* Resolves a fault in a range that is found; a negative errno, or 0. */
+static int resolve_found(uintptr_t addr)
 {
-	const size_t page = wt_page_size();
-	struct wt_span block = { addr & ~(page - 1),
-				 (addr & ~(page - 1)) + page, 0, true };
 	struct wt_range r;
+	int rc = -ENOENT;
 
 	wt_read_enter();
 	for (struct wtrack *t = wt_first_handle(); t; t = wt_next_handle(t)) {
 		if (wt_be(t)->room == &wp &&
 		    wt_table_find(&t->table, addr, &r)) {
-			block = (struct wt_span){ r.start, r.end, r.attr,
-						  true };
-			block = wt_block_at(&block, addr);
+			struct wt_span s = { r.start, r.end, r.attr, true };
+
+			rc = wt_wp_resolve(t, &s, addr);
 			wt_count(&t->count.faults, 1);
 			break;
 		}
 	}
-	/* Fails only where an unwatch has woken the writer already. */
-	wt_uffd_protect(&wp.uffd, block.start, block.end, false);
 	wt_read_leave();
+	return rc;
+}
+
+/*
+ * Where no range is found, its watch may be under way: the writer waits for the
+ * end of it, because its store must be noted.  After an unwatch, which has
+ * woken the writer, there is nothing to resolve.
+ */
+static void resolve(uintptr_t addr)
+{
+	uint64_t generation;
+
+	do {
+		generation = wt_generation();
+		if (!resolve_found(addr))
+			return;
+		wt_sys_yield();
+	} while (wt_is_moving(addr, addr + 1) || wt_generation() != generation);
+	addr &= ~(wt_page_size() - 1);
+	wt_uffd_wake(&wp.uffd, addr, addr + wt_page_size());
 }
 
 static void resolve_batch(void)
@@ -148,6 +164,7 @@ static void monitor_stop(void)
 static int monitor_revive(bool forked)
 {
 	running = false;
+	wt_inflight_reset(&wp.inflight);
 	close_all();
 	return forked ? monitor_start() : -EOPNOTSUPP;
 }

@@ -30,6 +30,7 @@ static void wp_stop(void)
 static int wp_revive(bool forked)
 {
 	(void)forked;
+	wt_inflight_reset(&wp.inflight);
 	wp_stop();
 	return wp_start();
 }
@@ -59,10 +60,7 @@ static bool is_stuck(uintptr_t addr)
 static bool wp_resolve(struct wtrack *t, const struct wt_span *s,
 		       uintptr_t addr)
 {
-	struct wt_span block = wt_block_at(s, addr);
-
-	if (is_stuck(addr) ||
-	    wt_uffd_protect(&wp.uffd, block.start, block.end, false))
+	if (is_stuck(addr) || wt_wp_resolve(t, s, addr))
 		return false;
 	wt_count(&t->count.faults, 1);
 	return true;

@@ -182,7 +182,8 @@ static bool is_mapped(const struct wtrack *t, struct feed *f,
 {
 	uintptr_t last = f->n ? f->r[f->n - 1].end : s->end;
 
-	if (!(t->caps & WTRACK_CAP_LOSS) || s->end <= f->mapped_to)
+	if (!(t->caps & WTRACK_CAP_LOSS) || (s->attr & WT_STABLE) ||
+	    s->end <= f->mapped_to)
 		return true;
 	if (last > s->end && !f->gaps) {
 		f->gaps = wt_vma_mapped(s->start, last) != 0;
@@ -206,7 +207,8 @@ static void collect_stretch(struct wtrack *t, const struct stretch *x,
 /* No more than `most` bytes of it, if that is not 0; all if it is initial. */
 static void cut(struct stretch *x, struct feed *f, size_t most)
 {
-	if (x->fresh || !most || x->s.end - x->s.start <= most)
+	if (x->fresh || !most || (x->s.attr & WT_STABLE) ||
+	    x->s.end - x->s.start <= most)
 		return;
 	x->s.end = x->s.start + most;
 	x->last_of_range = false;

@@ -153,7 +153,10 @@ void wt_mprotect_collect(struct wtrack *t, const struct wt_span *s,
 		__atomic_load_n(&wt_mprotect_inflight.clears, __ATOMIC_SEQ_CST);
 	if (clear)
 		wt_clearing_begin(&wt_mprotect_inflight);
-	walk(&p, at, !s->mapped);
+	if (s->attr & WT_STABLE)
+		take_dirty(&p, at, s->end);
+	else
+		walk(&p, at, !s->mapped);
 	arm_taken(&p);
 	if (clear)
 		wt_clearing_end(&wt_mprotect_inflight);

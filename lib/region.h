@@ -25,6 +25,7 @@
 #define WT_PROT_MASK  0x07u /* PROT_* that the application gave it */
 #define WT_HUGETLB    0x08u
 #define WT_FILE       0x10u /* page cache behind it: shmem or file */
+#define WT_STABLE     0x20u /* promised: WTRACK_WATCH_STABLE */
 #define WT_SHIFT_BITS 8     /* log2 of the grain from this bit on */
 
 /* Not an address: nothing in the range is initial. */

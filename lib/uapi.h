@@ -45,7 +45,8 @@ struct wt_uffdio_register {
 	uint64_t ioctls;
 };
 
-#define WT_WRITEPROTECT_MODE_WP (1ull << 0)
+#define WT_WRITEPROTECT_MODE_WP       (1ull << 0)
+#define WT_WRITEPROTECT_MODE_DONTWAKE (1ull << 1)
 
 struct wt_uffdio_writeprotect {
 	struct wt_uffdio_range range;

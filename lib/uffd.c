@@ -123,11 +123,9 @@ void wt_uffd_wake(const struct wt_uffd *u, uintptr_t start, uintptr_t end)
 }
 
 static int protect(const struct wt_uffd *u, uintptr_t start, uintptr_t end,
-		   bool arm)
+		   uint64_t mode)
 {
-	struct wt_uffdio_writeprotect wp = { { start, end - start },
-					     arm ? WT_WRITEPROTECT_MODE_WP
-						 : 0 };
+	struct wt_uffdio_writeprotect wp = { { start, end - start }, mode };
 	int rc;
 
 	do {
@@ -143,7 +141,7 @@ static int protect(const struct wt_uffd *u, uintptr_t start, uintptr_t end,
  * (split by MADV_DONTDUMP, say): then each mapping is taken by itself.
  */
 static int protect_each(const struct wt_uffd *u, uintptr_t start, uintptr_t end,
-			bool arm)
+			uint64_t mode)
 {
 	struct wt_vma_walk w;
 	struct wt_vma v;
@@ -156,18 +154,30 @@ static int protect_each(const struct wt_uffd *u, uintptr_t start, uintptr_t end,
 			return rc;
 		if (!rc || v.start > start)
 			return -ENOENT;
-		rc = protect(u, start, v.end < end ? v.end : end, arm);
+		rc = protect(u, start, v.end < end ? v.end : end, mode);
 		start = v.end;
 	}
 	return rc;
 }
 
+static int protect_all(const struct wt_uffd *u, uintptr_t start, uintptr_t end,
+		       uint64_t mode)
+{
+	int rc = protect(u, start, end, mode);
+
+	return rc == -ENOENT ? protect_each(u, start, end, mode) : rc;
+}
+
 int wt_uffd_protect(const struct wt_uffd *u, uintptr_t start, uintptr_t end,
 		    bool arm)
 {
-	int rc = protect(u, start, end, arm);
+	return protect_all(u, start, end, arm ? WT_WRITEPROTECT_MODE_WP : 0);
+}
 
-	return rc == -ENOENT ? protect_each(u, start, end, arm) : rc;
+int wt_uffd_unprotect_asleep(const struct wt_uffd *u, uintptr_t start,
+			     uintptr_t end)
+{
+	return protect_all(u, start, end, WT_WRITEPROTECT_MODE_DONTWAKE);
 }
 
 bool wt_uffd_huge_at(const struct wt_uffd *u, uintptr_t start)

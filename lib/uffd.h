@@ -54,6 +54,9 @@ void wt_uffd_wake(const struct wt_uffd *u, uintptr_t start, uintptr_t end);
 /* Arms (write-protects) or un-arms every page of the range. */
 int wt_uffd_protect(const struct wt_uffd *u, uintptr_t start, uintptr_t end,
 		    bool arm);
+/* Un-arms, and leaves those who wait asleep until wt_uffd_wake(). */
+int wt_uffd_unprotect_asleep(const struct wt_uffd *u, uintptr_t start,
+			     uintptr_t end);
 /*
  * Whether the mapping at `start`, which is not registered and not watched, has
  * huge pages (of hugetlb).

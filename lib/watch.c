@@ -24,10 +24,10 @@
 /* ---- the mappings of a range, as stretches of equal attributes ---- */
 
 static uint64_t attr_of(const struct wtrack *t, const struct wt_vma *v,
-			uintptr_t start)
+			uintptr_t start, uint64_t stable)
 {
 	const struct wt_backend *be = wt_be(t);
-	uint64_t attr = v->prot | (v->file ? WT_FILE : 0);
+	uint64_t attr = v->prot | (v->file ? WT_FILE : 0) | stable;
 	unsigned shift = wt_page_shift();
 
 	if (v->page_size > wt_page_size())
@@ -55,17 +55,20 @@ static bool next_stretch(const struct wtrack *t, struct wt_vma_walk *w,
 	const struct wt_vma plain = { s->end, end, PROT_READ | PROT_WRITE,
 				      false, wt_page_size() };
 
+	uint64_t stable = s->attr & WT_STABLE;
+
 	s->start = s->end;
 	if (s->start >= end)
 		return false;
 	if (v->end <= s->start && wt_vma_walk_next(w, v) <= 0)
 		*v = plain;
-	s->attr = attr_of(t, v, s->start);
+	s->attr = attr_of(t, v, s->start, stable);
 	s->end = v->end < end ? v->end : end;
 	while (s->end < end) {
 		if (wt_vma_walk_next(w, v) <= 0)
 			*v = plain;
-		if (v->start > s->end || attr_of(t, v, s->end) != s->attr)
+		if (v->start > s->end ||
+		    attr_of(t, v, s->end, stable) != s->attr)
 			break;
 		s->end = v->end < end ? v->end : end;
 	}
@@ -131,7 +134,9 @@ static int withdraw(struct wtrack *t, uintptr_t start, uintptr_t end,
 int wt_watch_locked(struct wtrack *t, uintptr_t start, uintptr_t end,
 		    unsigned flags)
 {
-	struct wt_span s = { start, start, 0, false };
+	struct wt_span s = { start, start,
+			     flags & WTRACK_WATCH_STABLE ? WT_STABLE : 0,
+			     false };
 	struct wt_vma_walk w;
 	struct wt_vma v = { 0, 0, 0, false, 0 };
 	struct wtrack *other;
@@ -185,7 +190,7 @@ WT_API int wtrack_watch(struct wtrack *t, void *addr, size_t len,
 	sigset_t saved;
 	int rc = check_pages(t, addr, len, &start, &end);
 
-	if (rc || (flags & ~WTRACK_WATCH_DIRTY))
+	if (rc || (flags & ~(WTRACK_WATCH_DIRTY | WTRACK_WATCH_STABLE)))
 		return -EINVAL;
 	wt_fork_check();
 	wt_lock(&saved);

@@ -2,6 +2,7 @@
 /* wp.c: arms, reads back and gives up ranges under synchronous write-protect.
  */
 #include "wp.h"
+#include "dirtymap.h"
 #include "pagemap.h"
 #include "uapi.h"
 
@@ -55,7 +56,8 @@ static void populate(const struct wt_wp *wp, const struct wt_span *s)
 			       WT_MADV_POPULATE_READ);
 }
 
-int wt_wp_arm(struct wtrack *t, const struct wt_span *s)
+/* [K-wp-unpopulated] */
+static int protect(struct wtrack *t, const struct wt_span *s)
 {
 	const struct wt_wp *wp = room_of(t);
 
@@ -64,9 +66,54 @@ int wt_wp_arm(struct wtrack *t, const struct wt_span *s)
 	return wt_uffd_protect(&wp->uffd, s->start, s->end, true);
 }
 
+int wt_wp_arm(struct wtrack *t, const struct wt_span *s)
+{
+	int rc;
+
+	if (!(s->attr & WT_STABLE))
+		return protect(t, s);
+	wt_dirty_clear(s->start, s->end);
+	rc = protect(t, s);
+	wt_heed_announced(&room_of(t)->inflight, s);
+	if (rc)
+		wt_dirty_set(s->start, s->end);
+	return rc;
+}
+
 int wt_wp_mark(struct wtrack *t, const struct wt_span *s)
 {
-	return wt_uffd_protect(&room_of(t)->uffd, s->start, s->end, false);
+	struct wt_wp *wp = room_of(t);
+	int rc;
+
+	if (!(s->attr & WT_STABLE))
+		return wt_uffd_protect(&wp->uffd, s->start, s->end, false);
+	wt_announce_any(&wp->inflight);
+	wt_dirty_set(s->start, s->end);
+	rc = wt_uffd_protect(&wp->uffd, s->start, s->end, false);
+	wt_dirty_set(s->start, s->end);
+	wt_withdraw_any(&wp->inflight);
+	return rc;
+}
+
+int wt_wp_resolve(struct wtrack *t, const struct wt_span *s, uintptr_t addr)
+{
+	struct wt_span block = wt_block_at(s, addr);
+	struct wt_wp *wp = room_of(t);
+	uint64_t *slot;
+	int rc;
+
+	if (!(s->attr & WT_STABLE))
+		return wt_uffd_protect(&wp->uffd, block.start, block.end,
+				       false);
+	slot = wt_announce(&wp->inflight, addr);
+	wt_dirty_set(block.start, block.end);
+	rc = wt_uffd_unprotect_asleep(&wp->uffd, block.start, block.end);
+	wt_dirty_set(block.start, block.end);
+	wt_withdraw_announcement(&wp->inflight, slot);
+	/* Not before: a writer that went on might clear, and find it dirty. */
+	if (!(wp->features & WT_FEATURE_SIGBUS))
+		wt_uffd_wake(&wp->uffd, block.start, block.end);
+	return rc;
 }
 
 /* What is lost or gone needs no unregistering, so errors do not matter. */
@@ -76,14 +123,20 @@ int wt_wp_withdraw(struct wtrack *t, const struct wt_span *s)
 
 	wt_uffd_unregister(uffd, s->start, s->end);
 	wt_uffd_wake(uffd, s->start, s->end);
+	if (s->attr & WT_STABLE)
+		wt_dirty_clear(s->start, s->end);
 	return 0;
 }
 
 int wt_wp_enroll(struct wtrack *t, const struct wt_span *s, bool dirty)
 {
-	const struct wt_uffd *uffd = &room_of(t)->uffd;
-	int rc = wt_uffd_register(uffd, s->start, s->end);
+	bool stable = s->attr & WT_STABLE;
+	int rc = stable ? wt_dirty_reserve(s->start, s->end) : 0;
 
+	if (!rc)
+		rc = wt_uffd_register(&room_of(t)->uffd, s->start, s->end);
+	if (!rc && dirty && stable)
+		wt_dirty_set(s->start, s->end);
 	if (rc || dirty)
 		return rc;
 	rc = wt_wp_arm(t, s);
@@ -135,11 +188,13 @@ static uint64_t failure_flags(const struct pass *p, uintptr_t start,
 
 /*
  * Arms a dirty run, or un-arms it once more, which changes nothing, but tells
- * whether it is registered still.
+ * whether it is registered still (as a stable one is).
  */
 static int settle(const struct pass *p, const struct wt_span *run)
 {
-	return p->clear ? wt_wp_arm(p->t, run) : wt_wp_mark(p->t, run);
+	if (p->clear)
+		return wt_wp_arm(p->t, run);
+	return run->attr & WT_STABLE ? 0 : wt_wp_mark(p->t, run);
 }
 
 /* Reports [start, end), which is dirty; false when the sink is full. */
@@ -202,30 +257,58 @@ static void take_unreadable(const struct pass *p, uintptr_t *at, int rc)
 		*at = p->s->end;
 }
 
-void wt_wp_collect(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
-		   struct wt_sink *sink, bool clear)
+/* A stable range: the bitmap says it all. */
+static void collect_stable(const struct pass *p, uintptr_t *at)
 {
-	const struct pass p = { t, s, sink, clear, wt_generation() };
+	uintptr_t lo, hi;
+
+	while (wt_dirty_next(*at, p->s->end, &lo, &hi)) {
+		/* Empty where another collection has just cleared it. */
+		if (lo < hi && !take(p, lo, hi)) {
+			*at = lo;
+			return;
+		}
+		*at = hi;
+	}
+	*at = p->s->end;
+}
+
+/* Any other: the page tables do. */
+static void collect_entries(const struct pass *p, uintptr_t *at)
+{
+	const struct wt_fd *pagemap = &room_of(p->t)->pagemap;
+	const struct wt_span *s = p->s;
 	struct dirty run = { *at, 0 };
 	uint64_t entry[ENTRIES];
 	uintptr_t pos = *at;
 
 	while (pos < s->end) {
 		size_t left = (s->end - pos) >> wt_page_shift();
-		long n = wt_pagemap_read(&room_of(t)->pagemap, pos, entry,
+		long n = wt_pagemap_read(pagemap, pos, entry,
 					 left < ENTRIES ? left : ENTRIES);
 
-		wt_count(&t->count.kernel_calls, 1);
+		wt_count(&p->t->count.kernel_calls, 1);
 		*at = run.end ? run.start : pos;
 		if (n < 0) {
-			take_unreadable(&p, at, (int)n);
+			take_unreadable(p, at, (int)n);
 			return;
 		}
-		if (!take_ended(&p, &run, pos, entry, n)) {
+		if (!take_ended(p, &run, pos, entry, n)) {
 			*at = run.start;
 			return;
 		}
 		pos += (size_t)n << wt_page_shift();
 	}
-	*at = run.end && !take(&p, run.start, run.end) ? run.start : s->end;
+	*at = run.end && !take(p, run.start, run.end) ? run.start : s->end;
+}
+
+void wt_wp_collect(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
+		   struct wt_sink *sink, bool clear)
+{
+	const struct pass p = { t, s, sink, clear, wt_generation() };
+
+	if (s->attr & WT_STABLE)
+		collect_stable(&p, at);
+	else
+		collect_entries(&p, at);
 }

@@ -8,11 +8,16 @@
  * follows a discard, which no longer faults, is not lost. [G1]  The bits are
  * read from pagemap [K-pagemap-wp]; then exactly what was reported is armed
  * [K-get-then-arm].
+ *
+ * Where the program promises to do none of that (WTRACK_WATCH_STABLE), whoever
+ * resolves a fault also sets a bit in the bitmap, and a collection reads only
+ * that.
  */
 #ifndef WT_WP_H
 #define WT_WP_H
 
 #include "engine.h"
+#include "inflight.h"
 
 /* What a room keeps open. */
 struct wt_wp {
@@ -20,10 +25,14 @@ struct wt_wp {
 	struct wt_fd pagemap;
 	uint64_t features; /* that the room asks for, beside write-protect */
 	struct wt_doors doors;
+	struct wt_inflight inflight; /* faults in stable ranges */
 };
 
 int wt_wp_open(struct wt_wp *wp);
 void wt_wp_close(struct wt_wp *wp);
+
+/* Un-arms the block of a write fault at `addr`; a negative errno. */
+int wt_wp_resolve(struct wtrack *t, const struct wt_span *s, uintptr_t addr);
 
 /* The rooms' entries; backend.h has their contract. */
 bool wt_wp_huge_at(const struct wtrack *t, uintptr_t start);

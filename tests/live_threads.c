@@ -107,7 +107,8 @@ static void unwatch_under_writers(void **state)
 		size_t half = first + n / 2;
 
 		watch_pages(s.t, &s.m, first, n,
-			    roll(&dice, 2) ? WTRACK_WATCH_DIRTY : 0);
+			    (roll(&dice, 2) ? WTRACK_WATCH_DIRTY : 0) |
+				    (roll(&dice, 2) ? WTRACK_WATCH_STABLE : 0));
 		if (roll(&dice, 2))
 			clear_all(s.t);
 		/* Whole, or in two parts, the second first. */
@@ -296,7 +297,8 @@ static void collectors_share_a_handle(void **state)
 	struct team team;
 
 	init(&s, *state);
-	watch_pages(s.t, &s.m, 0, PAGES_N, 0);
+	watch_pages(s.t, &s.m, 0, PAGES_N / 2, 0);
+	watch_pages(s.t, &s.m, PAGES_N / 2, PAGES_N / 2, WTRACK_WATCH_STABLE);
 	team_init(&team, &s);
 	team_add(&team, count_up);
 	team_add(&team, count_up);

@@ -51,6 +51,7 @@ CMOCKA_TESTS = \
 	%reldir%/live_race \
 	%reldir%/live_ranges \
 	%reldir%/live_snapshot \
+	%reldir%/live_stable \
 	%reldir%/live_suspend \
 	%reldir%/live_threads \
 	%reldir%/model_handles \
