@@ -46,8 +46,9 @@ static int resolve_found(uintptr_t addr)
 		    wt_table_find(&t->table, addr, &r)) {
 			struct wt_span s = { r.start, r.end, r.attr, true };
 
-			rc = wt_wp_resolve(t, &s, addr);
+			/* Before: the writer may look when it goes on. */
 			wt_count(&t->count.faults, 1);
+			rc = wt_wp_resolve(t, &s, addr);
 			break;
 		}
 	}
