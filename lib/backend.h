@@ -52,12 +52,6 @@ struct wt_backend {
 
 	void *room; /* what rooms that share functions do not share */
 
-	/*
-	 * Whether the mapping at `start` has huge pages, where the kernel's
-	 * list of mappings does not say; NULL: it does not matter here.
-	 */
-	bool (*huge_at)(const struct wtrack *t, uintptr_t start);
-
 	/* Opens what the process needs, once; closes it.  Engine's lock. */
 	int (*start)(void);
 	void (*stop)(void);

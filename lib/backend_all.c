@@ -68,7 +68,6 @@ const struct wt_backend wt_backend_all = {
 	.grains = true,
 	.signal = 0,
 	.first_pages = 0,
-	.huge_at = NULL,
 	.start = all_start,
 	.stop = all_stop,
 	.enroll = all_enroll,

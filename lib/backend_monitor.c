@@ -181,7 +181,6 @@ const struct wt_backend wt_backend_monitor = {
 	.signal = 0,
 	.first_pages = 0,
 	.room = &wp,
-	.huge_at = wt_wp_huge_at,
 	.start = monitor_start,
 	.stop = monitor_stop,
 	.enroll = wt_wp_enroll,

@@ -144,7 +144,6 @@ const struct wt_backend wt_backend_mprotect = {
 	.grains = true,
 	.signal = SIGSEGV,
 	.first_pages = 1024,
-	.huge_at = NULL,
 	.start = mprotect_start,
 	.stop = mprotect_stop,
 	.enroll = mprotect_enroll,

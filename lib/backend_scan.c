@@ -95,12 +95,6 @@ static int scan_withdraw(struct wtrack *t, const struct wt_span *s)
 	return 0;
 }
 
-static bool scan_huge_at(const struct wtrack *t, uintptr_t start)
-{
-	(void)t;
-	return wt_uffd_huge_at(&uffd, start);
-}
-
 static int scan_mark(struct wtrack *t, const struct wt_span *s)
 {
 	(void)t;
@@ -319,7 +313,6 @@ const struct wt_backend wt_backend_scan = {
 	.grains = false,
 	.signal = 0,
 	.first_pages = 0,
-	.huge_at = scan_huge_at,
 	.start = scan_start,
 	.stop = scan_stop,
 	.enroll = scan_enroll,

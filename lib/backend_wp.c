@@ -75,7 +75,6 @@ const struct wt_backend wt_backend_wp = {
 	.signal = SIGBUS,
 	.first_pages = 0,
 	.room = &wp,
-	.huge_at = wt_wp_huge_at,
 	.start = wp_start,
 	.stop = wp_stop,
 	.enroll = wt_wp_enroll,

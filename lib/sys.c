@@ -111,6 +111,14 @@ int wt_sys_mremap(void *addr, size_t old_len, size_t new_len, void **out)
 	return 0;
 }
 
+int wt_sys_mremap_in_place(uintptr_t addr, size_t old_len, size_t new_len)
+{
+	long rc = enter(WT_SYS_MREMAP, SYS_mremap, (long)addr, (long)old_len,
+			(long)new_len, 0, 0);
+
+	return rc < 0 && rc > -4096 ? (int)rc : 0;
+}
+
 int wt_sys_mprotect(uintptr_t addr, size_t len, int prot)
 {
 	return (int)enter(WT_SYS_MPROTECT, SYS_mprotect, (long)addr, (long)len,

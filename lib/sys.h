@@ -55,6 +55,8 @@ int wt_sys_mmap(size_t len, void **out);
 int wt_sys_mmap_kind(size_t len, int kind, void **out);
 void wt_sys_munmap(void *addr, size_t len);
 int wt_sys_mremap(void *addr, size_t old_len, size_t new_len, void **out);
+/* 0 or a negative errno; the mapping stays where it is. */
+int wt_sys_mremap_in_place(uintptr_t addr, size_t old_len, size_t new_len);
 int wt_sys_mprotect(uintptr_t addr, size_t len, int prot);
 int wt_sys_madvise(uintptr_t addr, size_t len, int advice);
 int wt_sys_msync_async(uintptr_t addr, size_t len);

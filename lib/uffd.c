@@ -179,14 +179,3 @@ int wt_uffd_unprotect_asleep(const struct wt_uffd *u, uintptr_t start,
 {
 	return protect_all(u, start, end, WT_WRITEPROTECT_MODE_DONTWAKE);
 }
-
-bool wt_uffd_huge_at(const struct wt_uffd *u, uintptr_t start)
-{
-	uintptr_t end = start + wt_page_size();
-	int rc = wt_uffd_register(u, start, end);
-
-	/* [K-huge-align] Huge pages are registered whole or not at all. */
-	if (!rc)
-		wt_uffd_unregister(u, start, end);
-	return rc == -EINVAL;
-}

@@ -57,10 +57,5 @@ int wt_uffd_protect(const struct wt_uffd *u, uintptr_t start, uintptr_t end,
 /* Un-arms, and leaves those who wait asleep until wt_uffd_wake(). */
 int wt_uffd_unprotect_asleep(const struct wt_uffd *u, uintptr_t start,
 			     uintptr_t end);
-/*
- * Whether the mapping at `start`, which is not registered and not watched, has
- * huge pages (of hugetlb).
- */
-bool wt_uffd_huge_at(const struct wt_uffd *u, uintptr_t start);
 
 #endif

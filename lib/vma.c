@@ -165,3 +165,14 @@ int wt_vma_mapped(uintptr_t start, uintptr_t end)
 {
 	return wt_sys_msync_async(start, end - start);
 }
+
+/*
+ * [K-huge-mremap] A page inside a huge one cannot be resized: EINVAL.  No page
+ * in the middle of other mappings can grow, either, but the error is another.
+ */
+bool wt_vma_huge_at(uintptr_t start)
+{
+	size_t page = wt_page_size();
+
+	return wt_sys_mremap_in_place(start + page, page, 2 * page) == -EINVAL;
+}

@@ -44,4 +44,10 @@ int wt_vma_walk_next(struct wt_vma_walk *w, struct wt_vma *out);
 /* 0 if all of [start, end) is mapped, else -ENOMEM. */
 int wt_vma_mapped(uintptr_t start, uintptr_t end);
 
+/*
+ * Whether `start` is in hugetlb memory, for a wt_vma without a page_size.  The
+ * mapping must go on for more than three pages.
+ */
+bool wt_vma_huge_at(uintptr_t start);
+
 #endif

@@ -20,11 +20,12 @@
 
 /* Huge pages whose size the kernel's text does not say are taken for this. */
 #define USUAL_HUGE_SHIFT 21
+#define USUAL_HUGE_SIZE  ((uintptr_t)1 << USUAL_HUGE_SHIFT)
 
 /* ---- the mappings of a range, as stretches of equal attributes ---- */
 
 static uint64_t attr_of(const struct wtrack *t, const struct wt_vma *v,
-			uintptr_t start, uint64_t stable)
+			uint64_t stable)
 {
 	const struct wt_backend *be = wt_be(t);
 	uint64_t attr = v->prot | (v->file ? WT_FILE : 0) | stable;
@@ -32,9 +33,9 @@ static uint64_t attr_of(const struct wtrack *t, const struct wt_vma *v,
 
 	if (v->page_size > wt_page_size())
 		shift = (unsigned)__builtin_ctzl(v->page_size);
-	else if (!v->page_size && be->huge_at &&
-		 !(start & (((uintptr_t)1 << USUAL_HUGE_SHIFT) - 1)) &&
-		 be->huge_at(t, start))
+	else if (!v->page_size && !(v->start & (USUAL_HUGE_SIZE - 1)) &&
+		 v->end - v->start >= USUAL_HUGE_SIZE &&
+		 wt_vma_huge_at(v->start))
 		shift = USUAL_HUGE_SHIFT;
 	if (shift != wt_page_shift())
 		attr |= WT_HUGETLB;
@@ -62,13 +63,12 @@ static bool next_stretch(const struct wtrack *t, struct wt_vma_walk *w,
 		return false;
 	if (v->end <= s->start && wt_vma_walk_next(w, v) <= 0)
 		*v = plain;
-	s->attr = attr_of(t, v, s->start, stable);
+	s->attr = attr_of(t, v, stable);
 	s->end = v->end < end ? v->end : end;
 	while (s->end < end) {
 		if (wt_vma_walk_next(w, v) <= 0)
 			*v = plain;
-		if (v->start > s->end ||
-		    attr_of(t, v, s->end, stable) != s->attr)
+		if (v->start > s->end || attr_of(t, v, stable) != s->attr)
 			break;
 		s->end = v->end < end ? v->end : end;
 	}

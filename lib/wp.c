@@ -38,11 +38,6 @@ void wt_wp_close(struct wt_wp *wp)
 	wt_fd_close(&wp->pagemap);
 }
 
-bool wt_wp_huge_at(const struct wtrack *t, uintptr_t start)
-{
-	return wt_uffd_huge_at(&room_of(t)->uffd, start);
-}
-
 /*
  * [K-wp-unpopulated] Where nothing is mapped nothing can be armed, in anonymous
  * memory of older kernels and in hugetlb: a read maps something, usually the

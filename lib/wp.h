@@ -35,7 +35,6 @@ void wt_wp_close(struct wt_wp *wp);
 int wt_wp_resolve(struct wtrack *t, const struct wt_span *s, uintptr_t addr);
 
 /* The rooms' entries; backend.h has their contract. */
-bool wt_wp_huge_at(const struct wtrack *t, uintptr_t start);
 int wt_wp_enroll(struct wtrack *t, const struct wt_span *s, bool dirty);
 int wt_wp_withdraw(struct wtrack *t, const struct wt_span *s);
 void wt_wp_collect(struct wtrack *t, const struct wt_span *s, uintptr_t *at,

@@ -294,6 +294,25 @@ static void the_kinds_of_memory_are_told_apart(void **state)
 	wt_vma_close();
 }
 
+static void huge_pages_are_found_without_the_query(void **state)
+{
+	struct mem m;
+
+	(void)state;
+	for (int kind = 0; kind < MEM_KINDS; kind++) {
+		if (mem_kind_lacks(kind))
+			continue;
+		m = mem_map(kind, 8, true);
+		assert_int_equal(wt_vma_huge_at((uintptr_t)m.base),
+				 kind == MEM_HUGETLB);
+		/* Nor has the mapping grown. */
+		assert_int_equal(wt_vma_mapped((uintptr_t)m.base,
+					       (uintptr_t)m.base + 8 * m.page),
+				 0);
+		mem_unmap(&m);
+	}
+}
+
 static void a_gap_is_not_mapped(void **state)
 {
 	size_t page = page_size();
@@ -336,6 +355,7 @@ int main(void)
 		CASE(any_refusal_of_the_query_leads_to_the_text),
 		CASE_IF(query_and_text_say_the_same, lacks_query),
 		CASE(the_kinds_of_memory_are_told_apart),
+		CASE(huge_pages_are_found_without_the_query),
 		CASE(a_gap_is_not_mapped),
 		CASE(without_a_descriptor_the_walk_fails),
 	};
