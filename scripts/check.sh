@@ -16,8 +16,9 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-packages=(binutils clang clang-format codespell cppcheck g++ git groff-base
-	libcmocka-dev libsigsegv-dev mandoc shellcheck valgrind xz-utils)
+packages=(binutils busybox-static clang clang-format codespell cppcheck cpio g++
+	git groff-base libcmocka-dev libsigsegv-dev mandoc qemu-system-x86
+	shellcheck valgrind xz-utils)
 out=$build/check
 prefix=$out/prefix
 passed=0 failed=0 skipped=0
@@ -34,6 +35,7 @@ main() {
 	step stranger stranger
 	require_backends
 	suite suite-gcc gcc
+	kernels
 
 	export WTRACK_STRESS_SECONDS=${WTRACK_STRESS_SECONDS:-2}
 	step build-clang build clang --disable-static CC=clang CXX=clang++
@@ -107,6 +109,21 @@ suite() {
 	fi
 	failed=$((failed + bad))
 	grep -E '^SKIP: .+( - |[.]sh)' "$out/$name.log" | sort -u || :
+}
+
+# The tests on other kernels, counted one by one by the last line.
+kernels() {
+	local name=kernels rc=0 p=0 f=0 s=0
+	run $name timeout -k 10 600 make -C "$out/gcc" check-kernels || rc=$?
+	read -r p f s < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
+		"$out/$name.log" | tail -n 1) || :
+	if [ $rc -ne 0 ] && [ "${f:-0}" -eq 0 ]; then
+		f=1
+	fi
+	passed=$((passed + ${p:-0}))
+	failed=$((failed + ${f:-0}))
+	skipped=$((skipped + ${s:-0}))
+	grep -E '^(SKIP|[0-9.]+: SKIP|kernel |[0-9][^ ]*-amd64 )' "$out/$name.log" || :
 }
 
 # A figure of automake's summary, which is the last place that names it.
@@ -189,6 +206,12 @@ lint_lists() {
 			rc=1
 		}
 	done
+	for file in scripts/* scripts/guest/*; do
+		[ -d "$file" ] || grep -qE "(^|[[:space:]])$file( |\$)" Makefile.am || {
+			say "$file is not in Makefile.am"
+			rc=1
+		}
+	done
 	return $rc
 }
 
@@ -197,7 +220,7 @@ lint_lists() {
 lint_c() {
 	cd "$root" &&
 		cppcheck_in lib &&
-		cppcheck_in tools examples bench tests
+		cppcheck_in tools examples bench tests scripts/guest
 }
 
 cppcheck_in() {
@@ -208,7 +231,7 @@ cppcheck_in() {
 
 lint_shell() {
 	cd "$root" &&
-		shellcheck -x bootstrap .ci/run scripts/*.sh tests/*.sh \
+		shellcheck -x bootstrap .ci/run scripts/*.sh scripts/guest/*.sh tests/*.sh \
 			tools/completions/wtrack
 }
 

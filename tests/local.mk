@@ -114,4 +114,14 @@ SHELL_TESTS = \
 	%reldir%/tool_probe.sh \
 	%reldir%/tool_selftest.sh \
 	%reldir%/tool_usage.sh
-EXTRA_DIST += $(SHELL_TESTS) %reldir%/tool_lib.sh %reldir%/lossy.c %reldir%/tsan.supp %reldir%/abi_consumer.c %reldir%/abi_header.c
+
+# All programs on other kernels, in virtual machines.  The shell tests are about
+# the library as a file, which no kernel changes.
+EXTRA_PROGRAMS = %reldir%/abi_consumer
+CLEANFILES += %reldir%/abi_consumer
+%canon_reldir%_abi_consumer_LDADD = lib/libwtrack.la
+check-kernels: %reldir%/abi_consumer $(CMOCKA_TESTS) $(OTHER_TESTS)
+	CC='$(CC)' $(top_srcdir)/scripts/kernels.sh %reldir%/abi_consumer $(CMOCKA_TESTS) $(OTHER_TESTS)
+.PHONY: check-kernels
+
+EXTRA_DIST += $(SHELL_TESTS) %reldir%/tool_lib.sh %reldir%/lossy.c %reldir%/tsan.supp %reldir%/abi_header.c

@@ -1,0 +1,162 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# Kernels of Debian in virtual machines: fetches them, packs what they run,
+# boots them.  By software emulation, so that it works where nothing else does.
+# The caller has sourced lib.sh.
+# shellcheck disable=SC2034,SC2154
+
+kernel_cache=${WTRACK_KERNEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/libwtrack}
+vm_packages=(busybox-static cpio qemu-system-x86)
+
+# Why there can be no virtual machine here; nothing if there can.
+vm_lacks() {
+	[ "$(dpkg --print-architecture 2>&1)" = amd64 ] ||
+		say "the kernels are those of Debian amd64"
+}
+
+# fetch_kernel SERIES: the newest cloud kernel of it becomes
+# $kernel_cache/SERIES/vmlinuz, and its version $kernel_version.  The archive
+# drops old versions, so none is written down anywhere but in the cache.
+fetch_kernel() {
+	local series=$1 dir=$kernel_cache/$1 old=''
+	if [ -s "$dir/vmlinuz" ]; then
+		old=$(cat "$dir/version")
+	fi
+	if ! fetch_newest "$series" "$dir" "$old"; then
+		# The index may be missing, or name what is gone.
+		update_index
+		fetch_newest "$series" "$dir" "$old" ||
+			say "Linux $series: cannot fetch a kernel"
+	fi
+	# An old one is better than none.
+	kernel_version=$(cat "$dir/version" 2>/dev/null) || return
+	if [ "$kernel_version" != "$old" ]; then
+		say "Linux $series: $kernel_version${old:+, was $old}"
+	fi
+}
+
+fetch_newest() {
+	local package version
+	package=$(newest_package "$1")
+	version=${package#linux-image-}
+	version=${version%-unsigned}
+	[ -n "$version" ] || return
+	[ "$version" = "$3" ] || download_kernel "$package" "$2" "$version"
+}
+
+newest_package() {
+	apt-cache search --names-only \
+		"^linux-image-${1//./[.]}[.][0-9].*-cloud-amd64-unsigned\$" |
+		cut -d' ' -f1 | sort -V | tail -n 1
+}
+
+update_index() {
+	local as_root=()
+	[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+	"${as_root[@]}" apt-get update -qq || :
+}
+
+# Replaces what is in the directory, which thus holds one kernel at most.
+download_kernel() {
+	local package=$1 dir=$2 version=$3 work rc=0
+	work=$(mktemp -d)
+	# apt downloads as a user of its own, where it can.
+	chmod 755 "$work"
+	(unpack_kernel "$package" "$work") >"$work/log" 2>&1 || rc=$?
+	if [ $rc -ne 0 ]; then
+		cat "$work/log"
+	else
+		mkdir -p "$dir"
+		rm -f "$dir/version"
+		mv "$work"/boot/vmlinuz-* "$dir/vmlinuz"
+		say "$version" >"$dir/version"
+	fi
+	rm -rf "$work"
+	return $rc
+}
+
+unpack_kernel() {
+	cd "$2" && apt-get download "$1" &&
+		dpkg-deb --fsys-tarfile ./*.deb |
+		tar -xf - --wildcards './boot/vmlinuz-*'
+}
+
+# new_root DIRECTORY: a root file system with a shell and the first process.
+new_root() {
+	local dir=$1 applet
+	rm -rf "$dir"
+	mkdir -p "$dir"/{bin,dev,lib,proc,sys,tmp,etc}
+	cp /bin/busybox "$dir/bin/busybox"
+	for applet in $(/bin/busybox --list | grep -vx busybox); do
+		ln -sf busybox "$dir/bin/$applet"
+	done
+	"${CC:-cc}" -std=gnu11 -O2 -Wall -Wextra -static \
+		"$root/scripts/guest/init.c" -o "$dir/init"
+}
+
+# real_program FILE: the program that libtool's wrapper FILE stands for.
+real_program() {
+	local real
+	real=$(dirname "$1")/.libs/$(basename "$1")
+	[ -e "$real" ] || real=$1
+	say "$real"
+}
+
+# add_program FILE ROOT/PLACE: without what only a debugger reads.
+add_program() {
+	strip -g -o "$2" "$(real_program "$1")"
+}
+
+# add_libraries ROOT PROGRAM...: the shared libraries that programs of this
+# build ask for, in one directory, and their loader.
+add_libraries() {
+	local dir=$1 file
+	shift
+	LD_LIBRARY_PATH=$PWD/lib/.libs ldd "$@" |
+		sed -n 's/^.* => \(\/[^ ]*\) .*/\1/p; s/^\t\(\/[^ ]*ld-[^ ]*\) .*/\1/p' |
+		sort -u >"$dir.libraries"
+	# The C library opens it by itself when a thread is cancelled.
+	"${CC:-cc}" -print-file-name=libgcc_s.so.1 >>"$dir.libraries"
+	while read -r file; do
+		case $file in
+		*/ld-*)
+			mkdir -p "$dir$(dirname "$file")"
+			cp -L "$file" "$dir$file"
+			;;
+		*) cp -L "$file" "$dir/lib/" ;;
+		esac
+	done <"$dir.libraries"
+}
+
+# pack_root ROOT: makes ROOT.cpio, which is the same for the same contents.
+pack_root() {
+	find "$1" -exec touch -h -d @0 {} +
+	(cd "$1" && find . -print0 | sort -z |
+		cpio --quiet --null --create --reproducible --format=newc \
+			--owner=+0:+0) >"$1.cpio"
+}
+
+# boot SECONDS VMLINUZ ROOT.cpio OUTPUT KERNEL-ARGUMENTS [QEMU-OPTION...]:
+# the status of the payload, whose lines go to OUTPUT; 250 if the machine did
+# not end as init.c ends it, or not in time.  The console is in OUTPUT.console.
+boot() {
+	local seconds=$1 kernel=$2 initrd=$3 out=$4 args=$5 rc=0 told
+	shift 5
+	# What a machine that does not even start left there before.
+	: >"$out"
+	: >"$out.console"
+	timeout --foreground -k 5 "$seconds" qemu-system-x86_64 \
+		-accel tcg -nodefaults -no-user-config -display none -no-reboot \
+		-device isa-debug-exit,iobase=0xf4,iosize=4 \
+		-serial "file:$out.console" -serial "file:$out" \
+		-kernel "$kernel" -initrd "$initrd" \
+		-append "console=ttyS0 panic=-1 oops=panic $args" \
+		"$@" </dev/null || rc=$?
+	told=$(sed -n 's/^EXIT \([0-9]*\)$/\1/p' "$out" | tail -n 1)
+	if [ -n "$told" ] && [ $rc -eq $((2 * told + 1)) ]; then
+		return "$told"
+	fi
+	say "the machine ended with status $rc, its payload with '$told'"
+	tail -n 20 "$out.console"
+	return 250
+}
