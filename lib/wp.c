@@ -5,6 +5,7 @@
 #include "dirtymap.h"
 #include "pagemap.h"
 #include "uapi.h"
+#include "vma.h"
 
 #include <errno.h>
 
@@ -224,6 +225,41 @@ struct dirty {
 	uintptr_t end; /* 0: none */
 };
 
+static bool take_gap(const struct pass *p, uintptr_t start, uintptr_t end)
+{
+	return wt_sink_add(p->sink, start, end,
+			   wt_lost_flags(p->t, start, end, p->generation));
+}
+
+/*
+ * Mapping by mapping where there are gaps: arming succeeds or fails for a range
+ * as a whole, but what is not mapped any more is lost and the rest is not.
+ * Moves run->start behind what was reported.
+ */
+static bool take_run(const struct pass *p, struct dirty *run)
+{
+	struct wt_vma_walk w;
+
+	wt_vma_walk_init(&w, run->start, false);
+	while (!p->s->mapped && run->start < run->end) {
+		struct wt_vma v;
+		int rc = wt_vma_walk_next(&w, &v);
+		bool more = rc > 0 && v.start < run->end;
+		uintptr_t lo = more ? v.start : run->end;
+		uintptr_t hi = more && v.end < run->end ? v.end : run->end;
+
+		if (rc < 0)
+			break;
+		if (run->start < lo && !take_gap(p, run->start, lo))
+			return false;
+		run->start = lo > run->start ? lo : run->start;
+		if (run->start < hi && !take(p, run->start, hi))
+			return false;
+		run->start = hi;
+	}
+	return run->start == run->end || take(p, run->start, run->end);
+}
+
 /* Looks through `n` entries from `at` on; false when the sink is full. */
 static bool take_ended(const struct pass *p, struct dirty *run, uintptr_t at,
 		       const uint64_t *entry, long n)
@@ -236,7 +272,7 @@ static bool take_ended(const struct pass *p, struct dirty *run, uintptr_t at,
 				run->start = at;
 			run->end = at + page;
 		} else if (run->end) {
-			if (!take(p, run->start, run->end))
+			if (!take_run(p, run))
 				return false;
 			run->end = 0;
 		}
@@ -294,7 +330,7 @@ static void collect_entries(const struct pass *p, uintptr_t *at)
 		}
 		pos += (size_t)n << wt_page_shift();
 	}
-	*at = run.end && !take(p, run.start, run.end) ? run.start : s->end;
+	*at = run.end && !take_run(p, &run) ? run.start : s->end;
 }
 
 void wt_wp_collect(struct wtrack *t, const struct wt_span *s, uintptr_t *at,

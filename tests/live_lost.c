@@ -97,6 +97,27 @@ static void unmapped_pages_are_lost_until_unwatched(void **state)
 	mem_unmap(&m);
 }
 
+/* A run ends where the mapping does. */
+static void stores_beside_lost_pages_are_known(void **state)
+{
+	struct wtrack *t = open_on(*state);
+	struct mem m = watched(t);
+	struct view v;
+
+	assert_int_equal(munmap(page_of(&m, 5), 3 * m.page), 0);
+	store(&m, 4);
+	store(&m, 8);
+	for (int i = 0; i < 2; i++) {
+		view_collect(&v, t, &m, 3, i ? BOTH : WTRACK_GET);
+		for (size_t page = 5; page < 8; page++)
+			assert_int_equal(v.flags[page], WTRACK_RUN_LOST);
+		assert_int_equal(v.flags[4], WTRACK_RUN_WRITTEN);
+		assert_int_equal(v.flags[8], WTRACK_RUN_WRITTEN);
+	}
+	wtrack_close(t);
+	mem_unmap(&m);
+}
+
 static void replaced_pages_are_lost(void **state)
 {
 	struct wtrack *t = open_on(*state);
@@ -286,6 +307,7 @@ int main(void)
 	static const struct test_case cases[] = {
 		CASE_NEEDS(unmapped_pages_are_lost_until_unwatched,
 			   WTRACK_CAP_LOSS),
+		CASE_NEEDS(stores_beside_lost_pages_are_known, WTRACK_CAP_LOSS),
 		CASE_NEEDS(replaced_pages_are_lost, WTRACK_CAP_LOSS),
 		CASE_NEEDS(unmapped_and_mapped_again_is_lost, WTRACK_CAP_LOSS),
 		CASE_NEEDS(pages_that_moved_away_are_lost, WTRACK_CAP_LOSS),
