@@ -57,6 +57,7 @@ static int unprotect_each(const struct wt_span *s)
 		if (rc < 0 && rc != -EACCES)
 			worst = rc;
 	}
+	wt_vma_walk_end(&w);
 	return rc < 0 ? rc : worst;
 }
 
@@ -120,7 +121,9 @@ static int mprotect_inspect(struct wtrack *t, const struct wt_span *s,
 	if (rc)
 		return rc;
 	wt_vma_walk_init(&w, at, false);
-	if (wt_vma_walk_next(&w, &v) <= 0)
+	rc = wt_vma_walk_next(&w, &v);
+	wt_vma_walk_end(&w);
+	if (rc <= 0)
 		return 0;
 	return (v.prot & PROT_WRITE) && v.start <= at && !wt_dirty_test(at)
 		       ? -EPERM

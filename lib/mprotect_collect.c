@@ -120,15 +120,14 @@ static bool take_gap(struct pass *p, uintptr_t *at, uintptr_t end)
  * Walks the writable mappings only, of which there are as many as there are
  * dirty runs; all of them if there is a gap somewhere.
  */
-static void walk(struct pass *p, uintptr_t *at, bool gaps)
+static void walk_on(struct pass *p, struct wt_vma_walk *w, uintptr_t *at,
+		    bool gaps)
 {
 	uintptr_t end = p->s->end;
-	struct wt_vma_walk w;
 
-	wt_vma_walk_init(&w, *at, !gaps);
 	while (*at < end) {
 		struct wt_vma v;
-		bool more = wt_vma_walk_next(&w, &v) > 0 && v.start < end;
+		bool more = wt_vma_walk_next(w, &v) > 0 && v.start < end;
 		uintptr_t lo = more ? v.start : end;
 		uintptr_t hi = more && v.end < end ? v.end : end;
 
@@ -142,6 +141,15 @@ static void walk(struct pass *p, uintptr_t *at, bool gaps)
 			return;
 		}
 	}
+}
+
+static void walk(struct pass *p, uintptr_t *at, bool gaps)
+{
+	struct wt_vma_walk w;
+
+	wt_vma_walk_init(&w, *at, !gaps);
+	walk_on(p, &w, at, gaps);
+	wt_vma_walk_end(&w);
 }
 
 void wt_mprotect_collect(struct wtrack *t, const struct wt_span *s,

@@ -151,12 +151,14 @@ static int protect_each(const struct wt_uffd *u, uintptr_t start, uintptr_t end,
 	while (!rc && start < end) {
 		rc = wt_vma_walk_next(&w, &v);
 		if (rc < 0)
-			return rc;
+			break;
 		if (!rc || v.start > start)
-			return -ENOENT;
-		rc = protect(u, start, v.end < end ? v.end : end, mode);
+			rc = -ENOENT;
+		else
+			rc = protect(u, start, v.end < end ? v.end : end, mode);
 		start = v.end;
 	}
+	wt_vma_walk_end(&w);
 	return rc;
 }
 

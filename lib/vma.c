@@ -11,6 +11,7 @@
 
 /* One descriptor for the process; it belongs to the mm that opened it. */
 static struct wt_fd maps = WT_FD_NONE;
+static bool lent; /* to a walk through the text */
 
 int wt_vma_open(void)
 {
@@ -21,6 +22,8 @@ int wt_vma_open(void)
 	if (fd < 0)
 		return fd;
 	wt_fd_keep(&maps, fd);
+	/* The walks of a parent's threads do not go on in its child. */
+	__atomic_store_n(&lent, false, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -72,13 +75,38 @@ static int query(struct wt_vma_walk *w, struct wt_vma *out)
 	return 1;
 }
 
+/*
+ * [K-maps-position] A read that goes on where the last one of the same open
+ * file ended goes on behind the last mapping; any other counts bytes from the
+ * start, in a text that may have changed.  So a walk has the file for itself.
+ */
+static int begin_text(struct wt_vma_walk *w)
+{
+	/* No such call, or forbidden by a filter; or another's file. */
+	if (!wt_fd_is_ours(&maps))
+		return -EBADF;
+	w->lent = !__atomic_exchange_n(&lent, true, __ATOMIC_ACQUIRE);
+	w->fd = w->lent ? __atomic_load_n(&maps.fd, __ATOMIC_ACQUIRE)
+			: wt_sys_open("/proc/self/maps", O_RDONLY);
+	w->text = w->fd >= 0;
+	return w->text ? 0 : w->fd;
+}
+
+void wt_vma_walk_end(struct wt_vma_walk *w)
+{
+	if (w->text && w->lent)
+		__atomic_store_n(&lent, false, __ATOMIC_RELEASE);
+	else if (w->text)
+		wt_sys_close(w->fd);
+	w->text = false;
+}
+
 /* 1 and the next byte of the text, 0 at its end, or a negative errno. */
 static int next_byte(struct wt_vma_walk *w, char *c)
 {
 	if (w->used == w->have) {
-		ssize_t n = wt_sys_pread(
-			__atomic_load_n(&maps.fd, __ATOMIC_ACQUIRE), w->buf,
-			sizeof(w->buf), w->offset);
+		ssize_t n =
+			wt_sys_pread(w->fd, w->buf, sizeof(w->buf), w->offset);
 
 		if (n <= 0)
 			return (int)n;
@@ -142,10 +170,9 @@ int wt_vma_walk_next(struct wt_vma_walk *w, struct wt_vma *out)
 		rc = query(w, out);
 		if (rc >= 0)
 			return rc;
-		/* No such call, or forbidden by a filter; or another's file. */
-		if (!wt_fd_is_ours(&maps))
-			return -EBADF;
-		w->text = true;
+		rc = begin_text(w);
+		if (rc)
+			return rc;
 	}
 	while ((rc = parse_line(w, out)) > 0) {
 		if (out->end <= w->at)

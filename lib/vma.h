@@ -31,6 +31,8 @@ struct wt_vma_walk {
 	uintptr_t at;  /* mappings that end after this are still to come */
 	bool writable; /* only those that can be written */
 	bool text;
+	bool lent; /* the process's descriptor of the text, or one of its own */
+	int fd;
 	long offset;       /* of the next byte to read */
 	size_t have, used; /* bytes in buf, and of them consumed */
 	char buf[512];
@@ -40,6 +42,8 @@ struct wt_vma_walk {
 void wt_vma_walk_init(struct wt_vma_walk *w, uintptr_t addr, bool writable);
 /* 1 and the next mapping, 0 at the end, or a negative errno. */
 int wt_vma_walk_next(struct wt_vma_walk *w, struct wt_vma *out);
+/* After the last of them. */
+void wt_vma_walk_end(struct wt_vma_walk *w);
 
 /* 0 if all of [start, end) is mapped, else -ENOMEM. */
 int wt_vma_mapped(uintptr_t start, uintptr_t end);

@@ -155,6 +155,7 @@ int wt_watch_locked(struct wtrack *t, uintptr_t start, uintptr_t end,
 	wt_vma_walk_init(&w, start, false);
 	while (!rc && next_stretch(t, &w, &v, &s, end))
 		rc = enroll(t, &s, flags);
+	wt_vma_walk_end(&w);
 	if (rc && s.start > start) {
 		withdraw(t, start, s.start, &done);
 		wt_table_remove(&t->table, start, s.start);

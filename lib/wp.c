@@ -225,23 +225,35 @@ struct dirty {
 	uintptr_t end; /* 0: none */
 };
 
-static bool take_gap(const struct pass *p, uintptr_t start, uintptr_t end)
+/* The run up to `end`; moves its start there, unless the sink is full. */
+static bool take_gap(const struct pass *p, struct dirty *run, uintptr_t end)
 {
-	return wt_sink_add(p->sink, start, end,
-			   wt_lost_flags(p->t, start, end, p->generation));
+	if (!wt_sink_add(p->sink, run->start, end,
+			 wt_lost_flags(p->t, run->start, end, p->generation)))
+		return false;
+	run->start = end;
+	return true;
+}
+
+static bool take_part(const struct pass *p, struct dirty *run, uintptr_t end)
+{
+	if (!take(p, run->start, end))
+		return false;
+	run->start = end;
+	return true;
 }
 
 /*
  * Mapping by mapping where there are gaps: arming succeeds or fails for a range
  * as a whole, but what is not mapped any more is lost and the rest is not.
- * Moves run->start behind what was reported.
  */
 static bool take_run(const struct pass *p, struct dirty *run)
 {
 	struct wt_vma_walk w;
+	bool room = true;
 
 	wt_vma_walk_init(&w, run->start, false);
-	while (!p->s->mapped && run->start < run->end) {
+	while (!p->s->mapped && room && run->start < run->end) {
 		struct wt_vma v;
 		int rc = wt_vma_walk_next(&w, &v);
 		bool more = rc > 0 && v.start < run->end;
@@ -250,14 +262,13 @@ static bool take_run(const struct pass *p, struct dirty *run)
 
 		if (rc < 0)
 			break;
-		if (run->start < lo && !take_gap(p, run->start, lo))
-			return false;
-		run->start = lo > run->start ? lo : run->start;
-		if (run->start < hi && !take(p, run->start, hi))
-			return false;
-		run->start = hi;
+		if (run->start < lo)
+			room = take_gap(p, run, lo);
+		if (room && run->start < hi)
+			room = take_part(p, run, hi);
 	}
-	return run->start == run->end || take(p, run->start, run->end);
+	wt_vma_walk_end(&w);
+	return room && (run->start == run->end || take_part(p, run, run->end));
 }
 
 /* Looks through `n` entries from `at` on; false when the sink is full. */

@@ -5,7 +5,7 @@
  * Texts are played to the parser in pieces of any size: the kernel hands out
  * whole lines as it pleases.
  */
-#include "support.h"
+#include "support_live.h"
 
 #include "sys.h"
 #include "uapi.h"
@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #define MOST 512
@@ -33,6 +34,7 @@ static struct list walk(uintptr_t addr, bool writable)
 	wt_vma_walk_init(&w, addr, writable);
 	while (l.n < MOST && (l.rc = wt_vma_walk_next(&w, &l.at[l.n])) > 0)
 		l.n++;
+	wt_vma_walk_end(&w);
 	return l;
 }
 
@@ -226,6 +228,7 @@ static const char *lacks_query(void)
 	wt_vma_walk_init(&w, 0, false);
 	wt_vma_walk_next(&w, &v);
 	text_used = w.text;
+	wt_vma_walk_end(&w);
 	wt_vma_close();
 	return text_used ? "the kernel has no PROCMAP_QUERY" : NULL;
 }
@@ -267,6 +270,78 @@ static void query_and_text_say_the_same(void **state)
 	mem_unmap(&shared);
 }
 
+/* ---- several at once ---- */
+
+struct crowd {
+	struct mem
+		m; /* its first half comes and goes, the second is looked at */
+	bool stop;
+	int wrong;
+};
+
+static void *change_mappings(void *arg)
+{
+	struct crowd *c = arg;
+	size_t half = c->m.pages / 2;
+
+	while (!__atomic_load_n(&c->stop, __ATOMIC_RELAXED)) {
+		for (size_t i = 1; i < half; i += 2)
+			mprotect(page_of(&c->m, i), c->m.page, PROT_READ);
+		mprotect(c->m.base, half * c->m.page, PROT_READ | PROT_WRITE);
+	}
+	return NULL;
+}
+
+/* The second half: every second page can be read only. */
+static bool sees_stripes(const struct crowd *c)
+{
+	uintptr_t at = (uintptr_t)page_of(&c->m, c->m.pages / 2 + 1);
+	uintptr_t end = (uintptr_t)page_of(&c->m, c->m.pages - 1);
+	struct wt_vma_walk w;
+	struct wt_vma v;
+	bool ok = true, writable = false;
+
+	for (wt_vma_walk_init(&w, at, false); ok && at < end; at = v.end) {
+		ok = wt_vma_walk_next(&w, &v) == 1 && v.start == at &&
+		     v.end == at + c->m.page &&
+		     !(v.prot & PROT_WRITE) == !writable;
+		writable = !writable;
+	}
+	wt_vma_walk_end(&w);
+	return ok;
+}
+
+static void *look_often(void *arg)
+{
+	struct crowd *c = arg;
+
+	for (int i = 0; i < rounds(1000); i++)
+		if (!sees_stripes(c))
+			__atomic_fetch_add(&c->wrong, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void walks_at_once_do_not_meet(void **state)
+{
+	struct crowd c = { mem_map(MEM_ANON, 128, true), false, 0 };
+	pthread_t changer, looker[2];
+
+	(void)state;
+	for (size_t i = 65; i < 128; i += 2)
+		mprotect(page_of(&c.m, i), c.m.page, PROT_READ);
+	play(NULL, 0, 0);
+	pthread_create(&changer, NULL, change_mappings, &c);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&looker[i], NULL, look_often, &c);
+	for (int i = 0; i < 2; i++)
+		pthread_join(looker[i], NULL);
+	__atomic_store_n(&c.stop, true, __ATOMIC_RELAXED);
+	pthread_join(changer, NULL);
+	play_nothing();
+	assert_int_equal(c.wrong, 0);
+	mem_unmap(&c.m);
+}
+
 static void the_kinds_of_memory_are_told_apart(void **state)
 {
 	const bool is_file[MEM_KINDS] = { false, false, true, true,
@@ -289,6 +364,7 @@ static void the_kinds_of_memory_are_told_apart(void **state)
 		assert_int_equal(v.file, is_file[kind]);
 		if (!w.text)
 			assert_int_equal(v.page_size, m.page);
+		wt_vma_walk_end(&w);
 		mem_unmap(&m);
 	}
 	wt_vma_close();
@@ -354,6 +430,7 @@ int main(void)
 		CASE(a_failed_read_is_an_error_and_not_the_end),
 		CASE(any_refusal_of_the_query_leads_to_the_text),
 		CASE_IF(query_and_text_say_the_same, lacks_query),
+		CASE(walks_at_once_do_not_meet),
 		CASE(the_kinds_of_memory_are_told_apart),
 		CASE(huge_pages_are_found_without_the_query),
 		CASE(a_gap_is_not_mapped),
