@@ -19,6 +19,7 @@
 struct bench {
 	bool json;
 	bool quick;
+	bool exact;
 	size_t page;     /* bytes */
 	unsigned rounds; /* turns per contender */
 };

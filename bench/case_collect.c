@@ -26,7 +26,7 @@ _Static_assert(COUNT(densities) <= DENSITIES_MAX, "room for each density");
 
 static size_t big(const struct bench *b)
 {
-	return b->quick ? 32 * MIB : 512 * MIB;
+	return b->quick ? 32 * MIB : b->exact ? 64 * MIB : 512 * MIB;
 }
 
 /* With nothing watched, what is left is the library's own way in and out. */

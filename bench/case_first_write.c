@@ -100,7 +100,7 @@ static void report(const struct bench *b, const struct field *f,
 
 static void run_pattern(const struct bench *b, const char *pattern, size_t step)
 {
-	size_t n = b->quick ? 512 : 4096;
+	size_t n = b->quick ? 512 : b->exact ? 1024 : 4096;
 	struct span span = span_map(b, n * step * b->page);
 	struct field f = { .laps = { { { 0 } } } };
 

@@ -88,7 +88,7 @@ static void add_and_remove(const struct bench *b, const char *layout,
 		[HAND].c = { .ops = &contender_mprotect },
 		[ALL].c = { .ops = &contender_wtrack, .backend = "all" },
 	};
-	size_t n = b->quick ? 100 : 10000;
+	size_t n = b->quick ? 100 : b->exact ? 1000 : 10000;
 	struct span whole = span_map(b, n * stride);
 	struct span span = span_cut(whole, PIECE, stride);
 
@@ -160,7 +160,7 @@ static void lookup(const struct bench *b, const char *backend, size_t n)
 	struct row row = { .name = "watch.lookup", .n = n, .unit = "ns" };
 	/* Two milliseconds or less: see LAPS. */
 	const size_t calls = 20000;
-	unsigned rounds = b->rounds * (b->quick ? 1 : 50);
+	unsigned rounds = b->rounds * (b->quick || b->exact ? 1 : 50);
 	struct span whole, span;
 	uint64_t best = 0;
 

@@ -20,8 +20,12 @@ noinst_PROGRAMS += %reldir%/wtrack-bench
 	%reldir%/span.c
 %canon_reldir%_wtrack_bench_LDADD = lib/libwtrack.la $(SIGSEGV_LIBS)
 
-EXTRA_DIST += %reldir%/RESULTS.md
+EXTRA_DIST += %reldir%/EXACT.md %reldir%/RESULTS.md
 
 bench: %reldir%/wtrack-bench
 	%reldir%/wtrack-bench $(BENCH_ARGS)
-.PHONY: bench
+
+# Counts instructions; BENCH_EXACT_ARGS=--record writes EXACT.md anew.
+bench-exact: %reldir%/wtrack-bench
+	CC='$(CC)' $(top_srcdir)/scripts/bench_exact.sh $(BENCH_EXACT_ARGS)
+.PHONY: bench bench-exact

@@ -96,6 +96,8 @@ static void print_help(void)
 	       "Measures libwtrack against other ways to track writes.\n\n"
 	       "  --json       one JSON object per line, no table\n"
 	       "  --quick      less memory: a check that it runs\n"
+	       "  --exact      little memory, few rounds: where time counts\n"
+	       "               instructions (see EXACT.md)\n"
 	       "  --only NAME  this case only; may be repeated\n"
 	       "  --help       this text\n\nCases:");
 	for (size_t i = 0; i < NCASES; i++)
@@ -121,6 +123,9 @@ static bool parse(int argc, char **argv, struct bench *b, bool *chosen)
 			b->json = true;
 		} else if (strcmp(argv[i], "--quick") == 0) {
 			b->quick = true;
+		} else if (strcmp(argv[i], "--exact") == 0) {
+			b->exact = true;
+			b->rounds = 4;
 		} else if (strcmp(argv[i], "--help") == 0) {
 			print_help();
 			return false;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Passes every test, in one command on a fresh Debian 12: installs packages,
-# builds with two compilers and two sanitizers, runs the suite in each build,
+# builds with two compilers and two sanitizers, runs the suite in each build and
+# on other kernels, counts the benchmark's instructions,
 # tries the installed library as a stranger would, packs a distribution, lints.
 #
 # The last line is the sum over all builds' tests and all other steps:
@@ -35,7 +36,8 @@ main() {
 	step stranger stranger
 	require_backends
 	suite suite-gcc gcc
-	kernels
+	sum kernels check-kernels
+	sum exact bench-exact
 
 	export WTRACK_STRESS_SECONDS=${WTRACK_STRESS_SECONDS:-2}
 	step build-clang build clang --disable-static CC=clang CXX=clang++
@@ -111,10 +113,10 @@ suite() {
 	grep -E '^SKIP: .+( - |[.]sh)' "$out/$name.log" | sort -u || :
 }
 
-# The tests on other kernels, counted one by one by the last line.
-kernels() {
-	local name=kernels rc=0 p=0 f=0 s=0
-	run $name timeout -k 10 600 make -C "$out/gcc" check-kernels || rc=$?
+# sum NAME TARGET: a target that counts by itself, and says so in its last line.
+sum() {
+	local name=$1 rc=0 p=0 f=0 s=0
+	run "$name" timeout -k 10 700 make -C "$out/gcc" "$2" || rc=$?
 	read -r p f s < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
 		"$out/$name.log" | tail -n 1) || :
 	if [ $rc -ne 0 ] && [ "${f:-0}" -eq 0 ]; then
@@ -123,7 +125,7 @@ kernels() {
 	passed=$((passed + ${p:-0}))
 	failed=$((failed + ${f:-0}))
 	skipped=$((skipped + ${s:-0}))
-	grep -E '^(SKIP|[0-9.]+: SKIP|kernel |[0-9][^ ]*-amd64 )' "$out/$name.log" || :
+	grep -E '(^|: )SKIP: |^kernel |^[0-9][^ ]*-amd64 ' "$out/$name.log" || :
 }
 
 # A figure of automake's summary, which is the last place that names it.
