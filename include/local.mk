@@ -1,3 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The one public header.
+# The public headers: the library's, and that of libwtrack-seccomp.
 include_HEADERS = %reldir%/wtrack.h
+if HAVE_SECCOMP
+include_HEADERS += %reldir%/wtrack-seccomp.h
+endif

@@ -77,5 +77,31 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	-Wl,-z,nodelete -Wl,-z,now $(DEFS_LDFLAGS)
 EXTRA_%canon_reldir%_libwtrack_la_DEPENDENCIES = %reldir%/libwtrack.map
 
-EXTRA_DIST += %reldir%/libwtrack.map
 pkgconfig_DATA = %reldir%/libwtrack.pc
+
+# What libseccomp is needed for lives apart, so that the library needs none.
+if HAVE_SECCOMP
+noinst_LTLIBRARIES += %reldir%/libwtrack-seccomp-internal.la
+lib_LTLIBRARIES += %reldir%/libwtrack-seccomp.la
+pkgconfig_DATA += %reldir%/libwtrack-seccomp.pc
+endif
+%canon_reldir%_libwtrack_seccomp_internal_la_SOURCES = \
+	%reldir%/seccomp.c \
+	%reldir%/seccomp_rules.h \
+	%reldir%/seccomp_rules.c
+%canon_reldir%_libwtrack_seccomp_internal_la_CPPFLAGS = $(AM_CPPFLAGS) \
+	$(SECCOMP_CFLAGS)
+%canon_reldir%_libwtrack_seccomp_internal_la_CFLAGS = $(AM_CFLAGS) \
+	-fvisibility=hidden
+%canon_reldir%_libwtrack_seccomp_internal_la_LIBADD = $(SECCOMP_LIBS)
+
+%canon_reldir%_libwtrack_seccomp_la_SOURCES =
+%canon_reldir%_libwtrack_seccomp_la_LIBADD = \
+	%reldir%/libwtrack-seccomp-internal.la
+%canon_reldir%_libwtrack_seccomp_la_LDFLAGS = $(AM_LDFLAGS) \
+	-version-info 0:0:0 $(DEFS_LDFLAGS) \
+	-Wl,--version-script=$(srcdir)/%reldir%/libwtrack-seccomp.map
+EXTRA_%canon_reldir%_libwtrack_seccomp_la_DEPENDENCIES = \
+	%reldir%/libwtrack-seccomp.map
+
+EXTRA_DIST += %reldir%/libwtrack.map %reldir%/libwtrack-seccomp.map

@@ -129,6 +129,9 @@ struct wt_procmap_query {
 };
 #define WT_PROCMAP_QUERY _IOWR('f', 17, struct wt_procmap_query)
 
+#define WT_MEMBARRIER_PRIVATE_EXPEDITED          8
+#define WT_MEMBARRIER_REGISTER_PRIVATE_EXPEDITED 16
+
 #define WT_MADV_WIPEONFORK    18
 #define WT_MADV_POPULATE_READ 22
 

@@ -22,10 +22,16 @@ dist_man_MANS += \
 	%reldir%/wtrack_stats.3 \
 	%reldir%/wtrack_unwatch.3 \
 	%reldir%/wtrack_watch.3
+# Where its library is; distributed in any case.
+if HAVE_SECCOMP
+man_MANS = %reldir%/wtrack_seccomp_allow.3
+endif
+EXTRA_DIST += %reldir%/wtrack_seccomp_allow.3
 
 # What a reader's formatter would complain of.  Stubs hold one request only.
 check-man:
-	@cd '$(srcdir)' && for page in $(dist_man_MANS); do \
+	@cd '$(srcdir)' && for page in $(dist_man_MANS) \
+			%reldir%/wtrack_seccomp_allow.3; do \
 		grep -q '^\.so ' $$page && continue; \
 		mandoc -Tlint -Wwarning $$page && \
 		out=`groff -man -ww -Tutf8 -z $$page 2>&1` && \

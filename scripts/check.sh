@@ -18,8 +18,8 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 packages=(binutils busybox-static clang clang-format codespell cppcheck cpio g++
-	git groff-base libcmocka-dev libsigsegv-dev mandoc qemu-system-x86
-	shellcheck valgrind xz-utils)
+	git groff-base libcmocka-dev libseccomp-dev libsigsegv-dev mandoc
+	qemu-system-x86 shellcheck valgrind xz-utils)
 out=$build/check
 prefix=$out/prefix
 passed=0 failed=0 skipped=0
@@ -157,10 +157,12 @@ build() {
 
 # Programs that know the installed library only through pkg-config.
 stranger() {
-	local code=$root/tests/abi_consumer.c shared static
+	local code=$root/tests/abi_consumer.c shared static seccomp
 	export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 	shared=$(pkg-config --cflags --libs libwtrack) &&
-		static=$(pkg-config --static --cflags --libs libwtrack) || return
+		static=$(pkg-config --static --cflags --libs libwtrack) &&
+		seccomp=$(pkg-config --cflags --libs libwtrack-seccomp) ||
+		return
 	# The flags' words are separate arguments.
 	# shellcheck disable=SC2086
 	gcc -std=gnu99 "$code" -o "$out/consumer" $shared \
@@ -168,6 +170,8 @@ stranger() {
 		g++ -std=gnu++11 -x c++ "$code" -o "$out/consumer-c++" $shared \
 			-Wl,-rpath,"$prefix/lib" &&
 		gcc -static "$code" -o "$out/consumer-static" $static &&
+		gcc -shared -fPIC -Wl,-z,defs "$root/tests/abi_header_seccomp.c" \
+			-o "$out/consumer-seccomp.so" $seccomp &&
 		gcc "$root/examples/quickstart.c" -o "$out/quickstart" $shared \
 			-Wl,-rpath,"$prefix/lib" || return
 	"$out/consumer" && "$out/consumer-c++" && "$out/consumer-static" &&

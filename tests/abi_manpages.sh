@@ -7,7 +7,7 @@ set -eu
 fail=0
 man=$top_srcdir/man
 symbols=$(sed -n 's/^[[:space:]]*\(wtrack_[a-z0-9_]*\);$/\1/p' \
-	"$top_srcdir/lib/libwtrack.map")
+	"$top_srcdir"/lib/*.map)
 test -n "$symbols"
 
 bad() {

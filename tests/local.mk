@@ -13,6 +13,7 @@ AM_TESTS_ENVIRONMENT = \
 	NM='$(NM)'; export NM; SANITIZER='$(SANITIZER)'; export SANITIZER; \
 	TEST_CFLAGS='$(CFLAGS) $(SANITIZER_CFLAGS) $(COVERAGE_CFLAGS)'; \
 	export TEST_CFLAGS; \
+	SECCOMP_CFLAGS='$(SECCOMP_CFLAGS)'; export SECCOMP_CFLAGS; \
 	TSAN_OPTIONS='suppressions=$(abs_top_srcdir)/%reldir%/tsan.supp'; \
 	export TSAN_OPTIONS; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
@@ -124,4 +125,5 @@ check-kernels: %reldir%/abi_consumer $(CMOCKA_TESTS) $(OTHER_TESTS)
 	CC='$(CC)' $(top_srcdir)/scripts/kernels.sh %reldir%/abi_consumer $(CMOCKA_TESTS) $(OTHER_TESTS)
 .PHONY: check-kernels
 
-EXTRA_DIST += $(SHELL_TESTS) %reldir%/tool_lib.sh %reldir%/lossy.c %reldir%/tsan.supp %reldir%/abi_header.c
+EXTRA_DIST += $(SHELL_TESTS) %reldir%/tool_lib.sh %reldir%/lossy.c %reldir%/tsan.supp %reldir%/abi_header.c \
+	%reldir%/abi_header_seccomp.c
