@@ -76,6 +76,9 @@ CMOCKA_TESTS = \
 	%reldir%/unit_region_readers \
 	%reldir%/unit_sink \
 	%reldir%/unit_vma
+if HAVE_SECCOMP
+CMOCKA_TESTS += %reldir%/live_seccomp
+endif
 check_LTLIBRARIES += %reldir%/libsupport.la
 %canon_reldir%_libsupport_la_SOURCES = \
 	%reldir%/support.c \
@@ -95,6 +98,13 @@ LDADD = %reldir%/libsupport.la lib/libwtrack-internal.la $(CMOCKA_LIBS)
 %canon_reldir%_unit_nomalloc_SOURCES = %reldir%/unit_nomalloc.c \
 	%reldir%/nomalloc.c %reldir%/nomalloc.h
 %canon_reldir%_unit_nomalloc_LDADD = lib/libwtrack.la
+# With libseccomp, and the table that becomes a filter's rules.
+%canon_reldir%_live_seccomp_SOURCES = %reldir%/live_seccomp.c \
+	%reldir%/seccomp_play.c %reldir%/seccomp_scene.c \
+	%reldir%/seccomp_scene.h
+%canon_reldir%_live_seccomp_CPPFLAGS = $(AM_CPPFLAGS) $(SECCOMP_CFLAGS)
+%canon_reldir%_live_seccomp_LDADD = $(LDADD) \
+	lib/libwtrack-seccomp-internal.la $(SECCOMP_LIBS)
 # Not even linked to liburcu: dlopen brings it.
 %canon_reldir%_unit_nomalloc_dlopen_SOURCES = \
 	%reldir%/unit_nomalloc_dlopen.c %reldir%/nomalloc.c %reldir%/nomalloc.h
