@@ -62,9 +62,14 @@ void wt_read_leave(void)
 	__atomic_fetch_sub(&inside, 1, __ATOMIC_ACQ_REL);
 }
 
+/*
+ * liburcu aborts if the membarrier(2) that it found when it was loaded fails
+ * later, as a seccomp filter makes it.  Then all that is left is to wait for a
+ * moment without readers.
+ */
 void wt_wait_for_readers(void)
 {
-	for (int i = 0; i < LOOKS; i++) {
+	for (int i = 0; i < LOOKS || wt_sys_membarrier(); i += i < LOOKS) {
 		if (!__atomic_fetch_add(&inside, 0, __ATOMIC_ACQ_REL))
 			return;
 		wt_sys_yield();

@@ -175,6 +175,12 @@ int wt_sys_poll(struct pollfd *fds, unsigned n)
 	return (int)enter(WT_SYS_POLL, SYS_ppoll, (long)fds, (long)n, 0, 0, 0);
 }
 
+int wt_sys_membarrier(void)
+{
+	return (int)enter(WT_SYS_MEMBARRIER, SYS_membarrier,
+			  WT_MEMBARRIER_PRIVATE_EXPEDITED, 0, 0, 0, 0);
+}
+
 static int sys_fstat(int fd, struct stat *st)
 {
 	return (int)enter(WT_SYS_FSTAT, SYS_fstat, fd, (long)st, 0, 0, 0);

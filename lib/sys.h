@@ -35,6 +35,7 @@ enum wt_sys {
 	WT_SYS_TGSIGQUEUE,
 	WT_SYS_YIELD,
 	WT_SYS_POLL,
+	WT_SYS_MEMBARRIER,
 	WT_SYS_CALLS, /* how many; inject.c names them */
 };
 
@@ -68,6 +69,8 @@ int wt_sys_tgsigqueue(int sig, siginfo_t *info);
 void wt_sys_yield(void);
 /* Until one of them is ready. */
 int wt_sys_poll(struct pollfd *fds, unsigned n);
+/* A barrier on every thread of the process, if it registered for that. */
+int wt_sys_membarrier(void);
 
 /*
  * A descriptor that is kept, with the file it meant when it was opened.  Why:

@@ -164,6 +164,12 @@ static long do_poll(void)
 	return rc;
 }
 
+/* liburcu has registered for it. */
+static long do_membarrier(void)
+{
+	return 1 + wt_sys_membarrier();
+}
+
 /* Returns nothing and has no effect to be seen. */
 static long do_yield(void)
 {
@@ -175,15 +181,25 @@ static const struct entry {
 	const char *name;
 	long (*enter)(void);
 } entries[] = {
-	{ "open", do_open },         { "close", do_close },
-	{ "fstat", do_fstat },       { "pread", do_pread },
-	{ "ioctl", do_ioctl },       { "mmap", do_mmap },
-	{ "munmap", do_munmap },     { "mremap", do_mremap },
-	{ "mprotect", do_mprotect }, { "madvise", do_madvise },
-	{ "msync", do_msync },       { "userfaultfd", do_userfaultfd },
-	{ "pipe", do_pipe },         { "read", do_read },
-	{ "write", do_write },       { "tgsigqueue", do_tgsigqueue },
-	{ "yield", do_yield },       { "poll", do_poll },
+	{ "open", do_open },
+	{ "close", do_close },
+	{ "fstat", do_fstat },
+	{ "pread", do_pread },
+	{ "ioctl", do_ioctl },
+	{ "mmap", do_mmap },
+	{ "munmap", do_munmap },
+	{ "mremap", do_mremap },
+	{ "mprotect", do_mprotect },
+	{ "madvise", do_madvise },
+	{ "msync", do_msync },
+	{ "userfaultfd", do_userfaultfd },
+	{ "pipe", do_pipe },
+	{ "read", do_read },
+	{ "write", do_write },
+	{ "tgsigqueue", do_tgsigqueue },
+	{ "yield", do_yield },
+	{ "poll", do_poll },
+	{ "membarrier", do_membarrier },
 };
 
 #define N_ENTRIES (sizeof(entries) / sizeof(entries[0]))
