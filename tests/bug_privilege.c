@@ -10,13 +10,12 @@
  * siderolabs/talos#13373: a filter or a kernel refuses, with any errno.
  * rr-debugger/rr#2852: another backend must be possible from outside.
  */
-#include "support.h"
+#include "support_sandbox.h"
 
 #include "sys.h"
 #include "uapi.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -27,8 +26,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define NOBODY 65534
 
 static struct wtrack *tracker;
 static struct wtrack_info info;
@@ -53,13 +50,6 @@ static void assert_tracks(void)
 	touch(p, 6);
 	assert_dirty(tracker, p, 6);
 	unmap_pages(p, 8);
-}
-
-static void become_nobody(void)
-{
-	assert_int_equal(setgroups(0, NULL), 0);
-	assert_int_equal(setresgid(NOBODY, NOBODY, NOBODY), 0);
-	assert_int_equal(setresuid(NOBODY, NOBODY, NOBODY), 0);
 }
 
 /* ---- without privilege ---- */

@@ -77,7 +77,7 @@ CMOCKA_TESTS = \
 	%reldir%/unit_sink \
 	%reldir%/unit_vma
 if HAVE_SECCOMP
-CMOCKA_TESTS += %reldir%/live_seccomp
+CMOCKA_TESTS += %reldir%/live_sandbox %reldir%/live_seccomp
 endif
 check_LTLIBRARIES += %reldir%/libsupport.la
 %canon_reldir%_libsupport_la_SOURCES = \
@@ -89,7 +89,9 @@ check_LTLIBRARIES += %reldir%/libsupport.la
 	%reldir%/support_live.c \
 	%reldir%/support_live.h \
 	%reldir%/support_memory.c \
-	%reldir%/support_process.c
+	%reldir%/support_process.c \
+	%reldir%/support_sandbox.c \
+	%reldir%/support_sandbox.h
 endif
 
 OTHER_TESTS = %reldir%/unit_nomalloc %reldir%/unit_nomalloc_dlopen
@@ -98,6 +100,8 @@ LDADD = %reldir%/libsupport.la lib/libwtrack-internal.la $(CMOCKA_LIBS)
 %canon_reldir%_unit_nomalloc_SOURCES = %reldir%/unit_nomalloc.c \
 	%reldir%/nomalloc.c %reldir%/nomalloc.h
 %canon_reldir%_unit_nomalloc_LDADD = lib/libwtrack.la
+%canon_reldir%_live_sandbox_CPPFLAGS = $(AM_CPPFLAGS) $(SECCOMP_CFLAGS)
+%canon_reldir%_live_sandbox_LDADD = $(LDADD) $(SECCOMP_LIBS)
 # With libseccomp, and the table that becomes a filter's rules.
 %canon_reldir%_live_seccomp_SOURCES = %reldir%/live_seccomp.c \
 	%reldir%/seccomp_play.c %reldir%/seccomp_scene.c \
