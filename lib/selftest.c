@@ -27,7 +27,20 @@ struct scene {
 	volatile char *mem; /* pages that are there, watched */
 	size_t page;
 	uint64_t caps;
+	int shortage; /* met on the way: a negative errno, or 0 */
 };
+
+/* What says nothing about the backend: another try may find it working. */
+static bool is_shortage(int rc)
+{
+	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
+}
+
+static void note_shortage(struct scene *s, int rc)
+{
+	if (is_shortage(rc))
+		s->shortage = rc;
+}
 
 static volatile char *page_at(const struct scene *s, size_t i)
 {
@@ -77,10 +90,13 @@ static bool sees_kernel_write(struct scene *s)
 {
 	int fds[2];
 	ssize_t n;
+	int rc = wt_sys_pipe(fds);
 	bool ok;
 
-	if (wt_sys_pipe(fds))
-		return true; /* no descriptors: no verdict, no capability */
+	if (rc) {
+		note_shortage(s, rc);
+		return true; /* no verdict, no capability */
+	}
 	n = wt_sys_write(fds[1], "x", 1);
 	if (n == 1)
 		n = wt_sys_read(fds[0], (void *)page_at(s, 2), 1);
@@ -136,8 +152,12 @@ static int play(const struct wt_backend *be, struct scene *s, uintptr_t block)
 	if (be->caps & WTRACK_CAP_DISCARD)
 		try_discard(s, block);
 	/* Without the list of mappings a replaced one is not noticed. */
-	if (be->signal && !wt_vma_readable())
-		s->caps &= ~(uint64_t)WTRACK_CAP_LOSS;
+	if (be->signal && !wt_vma_readable()) {
+		rc = wt_vma_open();
+		note_shortage(s, rc);
+		if (rc)
+			s->caps &= ~(uint64_t)WTRACK_CAP_LOSS;
+	}
 	return 0;
 }
 
@@ -164,19 +184,18 @@ static int run_on_scratch(const struct wt_backend *be, struct scene *s)
 }
 
 static int try_backend(const struct wt_backend *be,
-		       const struct wtrack_options *o, uint64_t *caps)
+		       const struct wtrack_options *o, struct scene *s)
 {
-	struct scene s = { 0 };
 	const struct wtrack_options plain = { sizeof(plain), o->flags, 0,
 					      be->name, 0 };
 	sigset_t faults, saved;
-	int rc = wt_open_locked(be, be->caps, &plain, &s.t);
+	int rc = wt_open_locked(be, be->caps, &plain, &s->t);
 
-	*caps = be->caps;
+	s->caps = be->caps;
 	if (rc)
 		return rc;
 	if (be == &wt_backend_all) {
-		wt_close_locked(s.t);
+		wt_close_locked(s->t);
 		return 0;
 	}
 	/* A blocked signal would turn the first tracked store into death. */
@@ -184,34 +203,30 @@ static int try_backend(const struct wt_backend *be,
 	sigaddset(&faults, SIGSEGV);
 	sigaddset(&faults, SIGBUS);
 	pthread_sigmask(SIG_UNBLOCK, &faults, &saved);
-	rc = run_on_scratch(be, &s);
+	rc = run_on_scratch(be, s);
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);
-	*caps = s.caps;
 	return rc;
-}
-
-/* What says nothing about the backend: another try may find it working. */
-static bool is_shortage(int rc)
-{
-	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
 }
 
 const struct wt_trial *wt_trial_of(const struct wt_backend *be,
 				   const struct wtrack_options *o)
 {
 	struct wt_trial *trial = &trials[wt_backend_index(be)];
+	struct scene s = { 0 };
 
 	if (!trial->tried) {
-		trial->result = try_backend(be, o, &trial->caps);
-		__atomic_store_n(&trial->tried, !is_shortage(trial->result),
-				 __ATOMIC_RELEASE);
+		trial->result = try_backend(be, o, &s);
+		note_shortage(&s, trial->result);
+		trial->shortage = s.shortage;
+		trial->caps = s.caps;
+		__atomic_store_n(&trial->tried, !s.shortage, __ATOMIC_RELEASE);
 	}
 	return trial;
 }
 
 struct wt_trial wt_trial_result(const struct wt_backend *be)
 {
-	const struct wt_trial none = { false, 0, 0 };
+	const struct wt_trial none = { false, 0, 0, 0 };
 	const struct wt_trial *trial = &trials[wt_backend_index(be)];
 
 	return __atomic_load_n(&trial->tried, __ATOMIC_ACQUIRE) ? *trial : none;

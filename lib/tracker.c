@@ -108,8 +108,8 @@ int wt_pick_locked(const struct wtrack_options *o,
 			return 0;
 		}
 		/* A shortage is told as what it is, unless another serves. */
-		if (trial->result && !trial->tried)
-			rc = trial->result;
+		if (trial->shortage)
+			rc = trial->shortage;
 	}
 	return rc;
 }
