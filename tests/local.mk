@@ -51,6 +51,9 @@ CMOCKA_TESTS = \
 	%reldir%/live_query \
 	%reldir%/live_race \
 	%reldir%/live_ranges \
+	%reldir%/live_sandbox_files \
+	%reldir%/live_sandbox_limits \
+	%reldir%/live_sandbox_mounts \
 	%reldir%/live_snapshot \
 	%reldir%/live_stable \
 	%reldir%/live_suspend \
