@@ -268,27 +268,42 @@ static void assert_snapshot_has(struct wtrack_snapshot *s, char *p, size_t step)
 	assert_true(last.flags & WTRACK_RUN_DEGRADED);
 }
 
-/* [G3] The rest becomes one run that says that it is too wide. */
+static void touch_every_second(char *p)
+{
+	for (size_t i = 0; i < 8000; i += 2)
+		touch(p, i);
+}
+
+/*
+ * [G3] The rest becomes one run that says that it is too wide, whichever of the
+ * mappings behind the object and its first array fails.
+ */
 static void a_snapshot_that_cannot_grow_is_a_marked_superset(void **state)
 {
 	struct wtrack *t = open_on(*state);
 	char *p = map_watched(t, 8000);
-	struct wtrack_snapshot *s = NULL;
+	bool met = true;
+	int n;
 
-	for (size_t i = 0; i < 8000; i += 2)
-		touch(p, i);
-	start_failing(2); /* the object and its first array */
-	assert_int_equal(wtrack_snapshot(t, &s), 0);
-	assert_true(stop_failing());
-	assert_snapshot_has(s, p, 2);
-	assert_clean(t);
-	assert_true(stats_of(t).degraded > 0);
-	/* With memory again, the same object gets all of it exactly. */
-	for (size_t i = 0; i < 8000; i += 2)
-		touch(p, i);
-	assert_int_equal(wtrack_snapshot(t, &s), 0);
-	assert_int_equal(wtrack_snapshot_pages(s), 4000);
-	wtrack_snapshot_free(s);
+	for (n = 2; met; n++) {
+		struct wtrack_snapshot *s = NULL;
+
+		touch_every_second(p);
+		start_failing(n);
+		assert_int_equal(wtrack_snapshot(t, &s), 0);
+		met = stop_failing();
+		if (met)
+			assert_snapshot_has(s, p, 2);
+		assert_clean(t);
+		assert_int_equal(stats_of(t).degraded > 0, met || n > 2);
+		/* With memory again, the same object gets all of it exactly. */
+		touch_every_second(p);
+		assert_int_equal(wtrack_snapshot(t, &s), 0);
+		assert_int_equal(wtrack_snapshot_pages(s), 4000);
+		wtrack_snapshot_free(s);
+	}
+	/* It did grow more than once. */
+	assert_true(n > 4);
 	wtrack_close(t);
 	unmap_pages(p, 8000);
 }
