@@ -28,7 +28,6 @@ CMOCKA_TESTS = \
 	%reldir%/bug_fork \
 	%reldir%/bug_huge_pages \
 	%reldir%/bug_io_uring \
-	%reldir%/bug_kernel_writes \
 	%reldir%/bug_lost_writes \
 	%reldir%/bug_many_runs \
 	%reldir%/bug_map_limit \
@@ -46,6 +45,8 @@ CMOCKA_TESTS = \
 	%reldir%/live_grain \
 	%reldir%/live_host_signals \
 	%reldir%/live_huge \
+	%reldir%/live_kernel_leftovers \
+	%reldir%/live_kernel_writes \
 	%reldir%/live_lost \
 	%reldir%/live_protect \
 	%reldir%/live_query \
@@ -84,6 +85,8 @@ CMOCKA_TESTS += %reldir%/live_sandbox %reldir%/live_seccomp
 endif
 check_LTLIBRARIES += %reldir%/libsupport.la
 %canon_reldir%_libsupport_la_SOURCES = \
+	%reldir%/kernel_calls.c \
+	%reldir%/kernel_calls.h \
 	%reldir%/support.c \
 	%reldir%/support.h \
 	%reldir%/support_dirty.c \
