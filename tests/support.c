@@ -222,8 +222,9 @@ int run_fresh_or_all(const char *group, const struct test_case *cases, size_t n,
 	if (!fresh)
 		return run_cases(group, cases, n);
 	unsetenv("WTRACK_BACKEND");
-	/* A sanitizer has put a handler of its own there. */
+	/* A sanitizer has put handlers of its own there. */
 	signal(SIGSEGV, SIG_DFL);
+	signal(SIGBUS, SIG_DFL);
 	for (size_t i = 0; i < n; i++)
 		for (size_t b = 0; b < N_BACKENDS; b++) {
 			void *backend = (void *)(uintptr_t)backend_names[b];
