@@ -64,6 +64,9 @@ struct row {
 	double peer_value;
 	enum target_kind target;
 	double limit; /* of the ratio or of the value */
+	/* Instead of values: what is not available here, and why. */
+	const char *lacks;
+	int error; /* a negative errno */
 };
 
 void report_row(const struct bench *b, const struct row *row);
@@ -113,7 +116,9 @@ struct contender {
 	const struct contender_ops *ops;
 	const char *backend; /* of the library; NULL for peers */
 	const struct bench *bench;
+	unsigned watch; /* WTRACK_WATCH_* for the library */
 	bool opened;
+	int error; /* why it is not open: a negative errno */
 	struct wtrack *handle;
 	int uffd;
 	int pagemap;
@@ -123,7 +128,11 @@ extern const struct contender_ops contender_wtrack;
 extern const struct contender_ops contender_raw;
 extern const struct contender_ops contender_mprotect;
 extern const struct contender_ops contender_libsigsegv;
+extern const struct contender_ops contender_sigbus;
+extern const struct contender_ops contender_monitor;
 
+/* The backend, or the peer's name. */
+const char *contender_label(const struct contender *c);
 /* Opens, or says on standard error why `what` goes without it. */
 bool contender_open(const struct bench *b, struct contender *c,
 		    const char *what);
@@ -180,17 +189,35 @@ void density_run(const struct bench *b, struct duel *duel, size_t len);
 void density_report(const struct bench *b, const struct duel *duel,
 		    struct row row, double per);
 
-/* --- dirtylog.c: what a SIGSEGV handler written by hand needs --- */
+/* --- dirtylog.c: what a fault handler written by hand needs --- */
 
 void dirtylog_enter(const struct bench *b, const struct span *span);
 void dirtylog_leave(void);
-/* Records a page and makes it writable; false if it is not in the span. */
+/* Records a page and returns it; NULL if it is not in the span. */
+unsigned char *dirtylog_note(void *addr);
+/* Counts the recorded pages, and forgets them. */
+size_t dirtylog_take(bool clear);
+/* By mprotect: records a page and makes it writable. */
 bool dirtylog_fault(void *addr);
 /* For contender_ops. */
 void dirtylog_attach(struct contender *c, unsigned char *addr, size_t len);
 void dirtylog_detach(struct contender *c, unsigned char *addr, size_t len);
 size_t dirtylog_collect(struct contender *c, const struct span *span,
 			bool clear);
+
+/* --- uffd.c: userfaultfd write-protection by hand --- */
+
+/* A descriptor with these UFFD_FEATURE_*, or a negative errno. */
+int uffd_open(uint64_t features);
+/* Takes the protection off one page; who waits for it goes on. */
+bool uffd_release(int uffd, unsigned char *page, size_t len);
+/* For contender_ops, on the contender's `uffd`. */
+void uffd_close(struct contender *c);
+void uffd_attach(struct contender *c, unsigned char *addr, size_t len);
+void uffd_detach(struct contender *c, unsigned char *addr, size_t len);
+/* The same with the pages of dirtylog.c, which it arms again to clear. */
+int uffd_open_sync(struct contender *c, uint64_t features);
+size_t uffd_collect(struct contender *c, const struct span *span, bool clear);
 
 /* --- case_*.c --- */
 
@@ -200,7 +227,8 @@ void case_gaps(const struct bench *b);
 void case_first_write(const struct bench *b);
 void case_watch(const struct bench *b);
 void case_memory(const struct bench *b);
-/* The last: the process has a second thread from then on. */
+/* The last two: the process has, or has had, a second thread. */
+void case_monitor(const struct bench *b);
 void case_threads(const struct bench *b);
 
 #endif

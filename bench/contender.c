@@ -8,7 +8,7 @@
 
 uint64_t runs_buffer[3 * RUNS_MAX];
 
-static const char *contender_label(const struct contender *c)
+const char *contender_label(const struct contender *c)
 {
 	return c->backend ? c->backend : c->ops->name;
 }
@@ -21,6 +21,7 @@ bool contender_open(const struct bench *b, struct contender *c,
 	c->bench = b;
 	rc = c->ops->open(c);
 	c->opened = rc == 0;
+	c->error = rc;
 	if (rc != 0)
 		bench_note("%s: without %s, not available here (%s)", what,
 			   contender_label(c), strerror(-rc));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dirtylog.c: the parts of a tracker by mprotect that do not depend on how its
- * SIGSEGV handler is installed: one span, one byte per page, one mprotect per
- * fault.
+ * dirtylog.c: the parts of a tracker written by hand that do not depend on how
+ * its faults arrive: one span, one byte per page, and, for those by mprotect,
+ * one mprotect per fault.
  */
 #include "bench.h"
 
@@ -40,17 +40,24 @@ void dirtylog_leave(void)
 	dirtylog.len = 0;
 }
 
-bool dirtylog_fault(void *addr)
+unsigned char *dirtylog_note(void *addr)
 {
 	struct dirtylog *log = &dirtylog;
 	size_t off = (size_t)((unsigned char *)addr - log->base);
 	size_t index = off >> log->page_shift;
 
 	if (off >= log->len)
-		return false;
+		return NULL;
 	log->dirty[index] = 1;
-	return mprotect(log->base + (index << log->page_shift), log->page,
-			PROT_READ | PROT_WRITE) == 0;
+	return log->base + (index << log->page_shift);
+}
+
+bool dirtylog_fault(void *addr)
+{
+	unsigned char *page = dirtylog_note(addr);
+
+	return page &&
+	       mprotect(page, dirtylog.page, PROT_READ | PROT_WRITE) == 0;
 }
 
 void dirtylog_attach(struct contender *c, unsigned char *addr, size_t len)
@@ -67,17 +74,24 @@ void dirtylog_detach(struct contender *c, unsigned char *addr, size_t len)
 		bench_die("mprotect: %s", strerror(errno));
 }
 
-size_t dirtylog_collect(struct contender *c, const struct span *span,
-			bool clear)
+size_t dirtylog_take(bool clear)
 {
 	struct dirtylog *log = &dirtylog;
 	size_t n = 0;
 
 	for (size_t i = 0; i < log->pages; i++)
 		n += log->dirty[i];
-	if (clear) {
+	if (clear)
 		memset(log->dirty, 0, log->pages);
+	return n;
+}
+
+size_t dirtylog_collect(struct contender *c, const struct span *span,
+			bool clear)
+{
+	size_t n = dirtylog_take(clear);
+
+	if (clear)
 		dirtylog_attach(c, span->base, span->len);
-	}
 	return n;
 }

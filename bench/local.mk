@@ -13,11 +13,14 @@ noinst_PROGRAMS += %reldir%/wtrack-bench
 	%reldir%/dirtylog.c \
 	%reldir%/main.c \
 	%reldir%/peer_libsigsegv.c \
+	%reldir%/peer_monitor.c \
 	%reldir%/peer_mprotect.c \
 	%reldir%/peer_raw.c \
+	%reldir%/peer_sigbus.c \
 	%reldir%/peer_wtrack.c \
 	%reldir%/report.c \
-	%reldir%/span.c
+	%reldir%/span.c \
+	%reldir%/uffd.c
 %canon_reldir%_wtrack_bench_LDADD = lib/libwtrack.la $(SIGSEGV_LIBS)
 
 EXTRA_DIST += %reldir%/EXACT.md %reldir%/RESULTS.md

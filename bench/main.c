@@ -24,7 +24,7 @@ static const struct bench_case {
 	{ "collect", case_collect }, { "adjacent", case_adjacent },
 	{ "gaps", case_gaps },       { "first-write", case_first_write },
 	{ "watch", case_watch },     { "memory", case_memory },
-	{ "threads", case_threads },
+	{ "monitor", case_monitor }, { "threads", case_threads },
 };
 
 #define NCASES (sizeof(cases) / sizeof(cases[0]))

@@ -9,10 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 struct raw_scan {
@@ -45,43 +43,18 @@ _Static_assert(sizeof(struct raw_region) == 24, "the kernel's size");
 #define RAW_PAGE_IS_WRITTEN     2u
 #define RAW_UFFD_WP_UNPOPULATED (1u << 13)
 #define RAW_UFFD_WP_ASYNC       (1u << 15)
-#define RAW_UFFD_USER_MODE_ONLY 1
-#define RAW_USERFAULTFD_IOC_NEW _IO(0xAA, 0x00)
-
-static int open_uffd(void)
-{
-	int flags = O_CLOEXEC | O_NONBLOCK;
-	int fd = (int)syscall(SYS_userfaultfd, flags | RAW_UFFD_USER_MODE_ONLY);
-	int dev;
-
-	if (fd >= 0)
-		return fd;
-	dev = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
-	if (dev < 0)
-		return -errno;
-	fd = ioctl(dev, RAW_USERFAULTFD_IOC_NEW, flags);
-	fd = fd < 0 ? -errno : fd;
-	close(dev);
-	return fd;
-}
 
 static int raw_open(struct contender *c)
 {
-	struct uffdio_api api = {
-		.api = UFFD_API,
-		.features = RAW_UFFD_WP_ASYNC | RAW_UFFD_WP_UNPOPULATED,
-	};
 	int rc;
 
-	c->uffd = open_uffd();
+	c->uffd = uffd_open(RAW_UFFD_WP_ASYNC | RAW_UFFD_WP_UNPOPULATED);
 	if (c->uffd < 0)
 		return c->uffd;
 	c->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	if (c->pagemap >= 0 && ioctl(c->uffd, UFFDIO_API, &api) == 0)
+	if (c->pagemap >= 0)
 		return 0;
 	rc = -errno;
-	if (c->pagemap >= 0)
-		close(c->pagemap);
 	close(c->uffd);
 	return rc;
 }
@@ -89,32 +62,7 @@ static int raw_open(struct contender *c)
 static void raw_close(struct contender *c)
 {
 	close(c->pagemap);
-	close(c->uffd);
-}
-
-static void raw_attach(struct contender *c, unsigned char *addr, size_t len)
-{
-	struct uffdio_register reg = {
-		.range = { (uintptr_t)addr, len },
-		.mode = UFFDIO_REGISTER_MODE_WP,
-	};
-	struct uffdio_writeprotect wp = {
-		.range = { (uintptr_t)addr, len },
-		.mode = UFFDIO_WRITEPROTECT_MODE_WP,
-	};
-
-	if (ioctl(c->uffd, UFFDIO_REGISTER, &reg) != 0)
-		bench_die("raw: UFFDIO_REGISTER: %s", strerror(errno));
-	if (ioctl(c->uffd, UFFDIO_WRITEPROTECT, &wp) != 0)
-		bench_die("raw: UFFDIO_WRITEPROTECT: %s", strerror(errno));
-}
-
-static void raw_detach(struct contender *c, unsigned char *addr, size_t len)
-{
-	struct uffdio_range range = { (uintptr_t)addr, len };
-
-	if (ioctl(c->uffd, UFFDIO_UNREGISTER, &range) != 0)
-		bench_die("raw: UFFDIO_UNREGISTER: %s", strerror(errno));
+	uffd_close(c);
 }
 
 static size_t scan_bytes(int pagemap, unsigned char *addr, size_t len,
@@ -168,7 +116,7 @@ const struct contender_ops contender_raw = {
 	.name = "raw",
 	.open = raw_open,
 	.close = raw_close,
-	.attach = raw_attach,
-	.detach = raw_detach,
+	.attach = uffd_attach,
+	.detach = uffd_detach,
 	.collect = raw_collect,
 };

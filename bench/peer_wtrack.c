@@ -27,7 +27,7 @@ static void lib_close(struct contender *c)
 
 static void lib_attach(struct contender *c, unsigned char *addr, size_t len)
 {
-	int rc = wtrack_watch(c->handle, addr, len, 0);
+	int rc = wtrack_watch(c->handle, addr, len, c->watch);
 
 	if (rc != 0)
 		bench_die("wtrack_watch[%s]: %s", c->backend, strerror(-rc));
