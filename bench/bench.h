@@ -228,7 +228,8 @@ void case_first_write(const struct bench *b);
 void case_watch(const struct bench *b);
 void case_memory(const struct bench *b);
 void case_few(const struct bench *b);
-/* The last two: the process has, or has had, a second thread. */
+/* The last three: the process has, or has had, a second thread. */
+void case_backends(const struct bench *b);
 void case_monitor(const struct bench *b);
 void case_threads(const struct bench *b);
 

@@ -4,6 +4,7 @@
 noinst_PROGRAMS += %reldir%/wtrack-bench
 %canon_reldir%_wtrack_bench_SOURCES = \
 	%reldir%/bench.h \
+	%reldir%/case_backends.c \
 	%reldir%/case_collect.c \
 	%reldir%/case_few.c \
 	%reldir%/case_first_write.c \

@@ -24,8 +24,8 @@ static const struct bench_case {
 	{ "collect", case_collect }, { "adjacent", case_adjacent },
 	{ "gaps", case_gaps },       { "first-write", case_first_write },
 	{ "watch", case_watch },     { "memory", case_memory },
-	{ "few", case_few },         { "monitor", case_monitor },
-	{ "threads", case_threads },
+	{ "few", case_few },         { "backends", case_backends },
+	{ "monitor", case_monitor }, { "threads", case_threads },
 };
 
 #define NCASES (sizeof(cases) / sizeof(cases[0]))
