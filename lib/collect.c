@@ -173,12 +173,17 @@ static bool add_initial(struct wtrack *t, const struct stretch *x,
 	return true;
 }
 
+static int look(struct wtrack *t, uintptr_t start, uintptr_t end)
+{
+	wt_count(&t->count.kernel_calls, 1);
+	return wt_vma_mapped(start, end);
+}
+
 /*
  * Whether all of the stretch is mapped.  One look serves all ranges at hand if
  * what lies between them is mapped too: it costs as much as a small scan.
  */
-static bool is_mapped(const struct wtrack *t, struct feed *f,
-		      const struct wt_span *s)
+static bool is_mapped(struct wtrack *t, struct feed *f, const struct wt_span *s)
 {
 	uintptr_t last = f->n ? f->r[f->n - 1].end : s->end;
 
@@ -186,10 +191,10 @@ static bool is_mapped(const struct wtrack *t, struct feed *f,
 	    s->end <= f->mapped_to)
 		return true;
 	if (last > s->end && !f->gaps) {
-		f->gaps = wt_vma_mapped(s->start, last) != 0;
+		f->gaps = look(t, s->start, last) != 0;
 		f->mapped_to = f->gaps ? 0 : last;
 	}
-	if (s->end > f->mapped_to && !wt_vma_mapped(s->start, s->end))
+	if (s->end > f->mapped_to && !look(t, s->start, s->end))
 		f->mapped_to = s->end;
 	return s->end <= f->mapped_to;
 }

@@ -132,6 +132,7 @@ static void walk_on(struct pass *p, struct wt_vma_walk *w, uintptr_t *at,
 		uintptr_t hi = more && v.end < end ? v.end : end;
 
 		lo = lo < *at ? *at : lo;
+		wt_count(&p->t->count.kernel_calls, 1);
 		if (!(gaps ? take_gap(p, at, lo) : take_dirty(p, at, lo)))
 			return;
 		if (more && (v.prot & PROT_WRITE)) {

@@ -190,7 +190,10 @@ static int settle(const struct pass *p, const struct wt_span *run)
 {
 	if (p->clear)
 		return wt_wp_arm(p->t, run);
-	return run->attr & WT_STABLE ? 0 : wt_wp_mark(p->t, run);
+	if (run->attr & WT_STABLE)
+		return 0;
+	wt_count(&p->t->count.kernel_calls, 1);
+	return wt_wp_mark(p->t, run);
 }
 
 /* Reports [start, end), which is dirty; false when the sink is full. */

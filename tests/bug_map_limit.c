@@ -246,8 +246,8 @@ static void adjacent_pages_are_protected_in_one_call(void **state)
 			touch(p, i);
 	before = stats_of(t).kernel_calls;
 	clear_all(t);
-	/* Ten runs, and some looks at what is dirty. */
-	assert_true(stats_of(t).kernel_calls - before <= 20);
+	/* Ten runs, a look at each one's mapping, and some at what is dirty. */
+	assert_true(stats_of(t).kernel_calls - before <= 30);
 	wtrack_close(t);
 	unmap_pages(p, 1000);
 }
