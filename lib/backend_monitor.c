@@ -165,7 +165,7 @@ static void monitor_stop(void)
 static int monitor_revive(bool forked)
 {
 	running = false;
-	wt_inflight_reset(&wp.inflight);
+	wt_announced_reset(&wp.announced);
 	close_all();
 	return forked ? monitor_start() : -EOPNOTSUPP;
 }

@@ -17,7 +17,7 @@ int wt_mprotect_protect(struct wtrack *t, const struct wt_span *s,
 		rc = wt_mprotect_set(start, end, s->attr, false);
 		wt_count(&t->count.kernel_calls, 1);
 	}
-	wt_heed_announced(&wt_mprotect_inflight, &done);
+	wt_heed_announced(&wt_mprotect_announced, &done);
 	if (rc) {
 		/* Partly writable: dirty until the next clearing tries again.
 		 */
@@ -32,10 +32,10 @@ static int mprotect_arm(struct wtrack *t, const struct wt_span *s)
 {
 	int rc;
 
-	wt_clearing_begin(&wt_mprotect_inflight);
+	wt_clearing_begin(&wt_mprotect_announced);
 	wt_dirty_clear(s->start, s->end);
 	rc = wt_mprotect_protect(t, s, s->start, s->end);
-	wt_clearing_end(&wt_mprotect_inflight);
+	wt_clearing_end(&wt_mprotect_announced);
 	return rc;
 }
 
@@ -104,7 +104,7 @@ static void mprotect_adopt(struct wtrack *t, const struct wt_span *s)
 static int mprotect_revive(bool forked)
 {
 	(void)forked;
-	wt_inflight_reset(&wt_mprotect_inflight);
+	wt_announced_reset(&wt_mprotect_announced);
 	return 0;
 }
 

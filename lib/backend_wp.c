@@ -30,7 +30,7 @@ static void wp_stop(void)
 static int wp_revive(bool forked)
 {
 	(void)forked;
-	wt_inflight_reset(&wp.inflight);
+	wt_announced_reset(&wp.announced);
 	wp_stop();
 	return wp_start();
 }

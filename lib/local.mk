@@ -6,6 +6,8 @@ noinst_LTLIBRARIES += %reldir%/libwtrack-internal.la
 lib_LTLIBRARIES += %reldir%/libwtrack.la
 
 %canon_reldir%_libwtrack_internal_la_SOURCES = \
+	%reldir%/announced.c \
+	%reldir%/announced.h \
 	%reldir%/backend.h \
 	%reldir%/backend_all.c \
 	%reldir%/backend_monitor.c \
@@ -23,8 +25,6 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/fork.h \
 	%reldir%/inject.c \
 	%reldir%/inject.h \
-	%reldir%/inflight.c \
-	%reldir%/inflight.h \
 	%reldir%/mem.c \
 	%reldir%/mem.h \
 	%reldir%/mprotect.h \

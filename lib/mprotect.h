@@ -4,11 +4,11 @@
 #define WT_MPROTECT_H
 
 #include "engine.h"
-#include "inflight.h"
+#include "announced.h"
 
 #include <sys/mman.h>
 
-extern struct wt_inflight wt_mprotect_inflight;
+extern struct wt_announced wt_mprotect_announced;
 
 /* mprotect_fault.c: pages become writable and dirty. */
 int wt_mprotect_set(uintptr_t start, uintptr_t end, uint64_t attr, bool write);

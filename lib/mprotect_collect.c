@@ -72,8 +72,8 @@ static bool take_dirty(struct pass *p, uintptr_t *at, uintptr_t end)
  */
 static bool is_steady(const struct pass *p)
 {
-	uint64_t now =
-		__atomic_load_n(&wt_mprotect_inflight.clears, __ATOMIC_SEQ_CST);
+	uint64_t now = __atomic_load_n(&wt_mprotect_announced.clears,
+				       __ATOMIC_SEQ_CST);
 
 	return now == p->clears + p->clear && !(p->clears & 0xffffffffu);
 }
@@ -158,15 +158,15 @@ void wt_mprotect_collect(struct wtrack *t, const struct wt_span *s,
 {
 	struct pass p = { t, s, sink, clear, 0, 0, 0, wt_generation() };
 
-	p.clears =
-		__atomic_load_n(&wt_mprotect_inflight.clears, __ATOMIC_SEQ_CST);
+	p.clears = __atomic_load_n(&wt_mprotect_announced.clears,
+				   __ATOMIC_SEQ_CST);
 	if (clear)
-		wt_clearing_begin(&wt_mprotect_inflight);
+		wt_clearing_begin(&wt_mprotect_announced);
 	if (s->attr & WT_STABLE)
 		take_dirty(&p, at, s->end);
 	else
 		walk(&p, at, !s->mapped);
 	arm_taken(&p);
 	if (clear)
-		wt_clearing_end(&wt_mprotect_inflight);
+		wt_clearing_end(&wt_mprotect_announced);
 }

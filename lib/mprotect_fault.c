@@ -4,7 +4,7 @@
 #include "mprotect.h"
 #include "sys.h"
 
-struct wt_inflight wt_mprotect_inflight;
+struct wt_announced wt_mprotect_announced;
 
 /* A fault at the limit of mappings un-protects at most so many neighbours. */
 #define WIDEN_PAGES 512
@@ -54,7 +54,7 @@ static int widen(struct wtrack *t, const struct wt_span *s, uintptr_t page,
 
 	if (!wt_dirty_next(end, s->end, &right, &ignored))
 		right = s->end;
-	wt_announce_any(&wt_mprotect_inflight);
+	wt_announce_any(&wt_mprotect_announced);
 	wt_count(&t->count.widened, 1);
 	if (left > s->start && page - left <= most &&
 	    (right == s->end || page - left <= right - end))
@@ -67,7 +67,7 @@ static int widen(struct wtrack *t, const struct wt_span *s, uintptr_t page,
 		wt_count(&t->count.degraded, 1);
 		rc = unprotect_more(s, s->start, s->end);
 	}
-	wt_withdraw_any(&wt_mprotect_inflight);
+	wt_withdraw_any(&wt_mprotect_announced);
 	return rc;
 }
 
@@ -80,11 +80,11 @@ bool wt_mprotect_resolve(struct wtrack *t, const struct wt_span *s,
 
 	if (!(s->attr & PROT_WRITE))
 		return false;
-	slot = wt_announce(&wt_mprotect_inflight, addr);
+	slot = wt_announce(&wt_mprotect_announced, addr);
 	rc = unprotect(s, block.start, block.end);
 	if (rc)
 		rc = widen(t, s, block.start, block.end);
-	wt_withdraw_announcement(&wt_mprotect_inflight, slot);
+	wt_withdraw_announcement(&wt_mprotect_announced, slot);
 	wt_count(&t->count.faults, 1);
 	return rc == 0;
 }
@@ -93,11 +93,11 @@ int wt_mprotect_mark(struct wtrack *t, const struct wt_span *s)
 {
 	int rc = 0;
 
-	wt_announce_any(&wt_mprotect_inflight);
+	wt_announce_any(&wt_mprotect_announced);
 	wt_dirty_set(s->start, s->end);
 	if (s->attr & PROT_WRITE)
 		rc = unprotect(s, s->start, s->end);
-	wt_withdraw_any(&wt_mprotect_inflight);
+	wt_withdraw_any(&wt_mprotect_announced);
 	if (rc)
 		rc = widen(t, s, s->start, s->end);
 	return rc;

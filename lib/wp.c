@@ -70,7 +70,7 @@ int wt_wp_arm(struct wtrack *t, const struct wt_span *s)
 		return protect(t, s);
 	wt_dirty_clear(s->start, s->end);
 	rc = protect(t, s);
-	wt_heed_announced(&room_of(t)->inflight, s);
+	wt_heed_announced(&room_of(t)->announced, s);
 	if (rc)
 		wt_dirty_set(s->start, s->end);
 	return rc;
@@ -83,11 +83,11 @@ int wt_wp_mark(struct wtrack *t, const struct wt_span *s)
 
 	if (!(s->attr & WT_STABLE))
 		return wt_uffd_protect(&wp->uffd, s->start, s->end, false);
-	wt_announce_any(&wp->inflight);
+	wt_announce_any(&wp->announced);
 	wt_dirty_set(s->start, s->end);
 	rc = wt_uffd_protect(&wp->uffd, s->start, s->end, false);
 	wt_dirty_set(s->start, s->end);
-	wt_withdraw_any(&wp->inflight);
+	wt_withdraw_any(&wp->announced);
 	return rc;
 }
 
@@ -101,11 +101,11 @@ int wt_wp_resolve(struct wtrack *t, const struct wt_span *s, uintptr_t addr)
 	if (!(s->attr & WT_STABLE))
 		return wt_uffd_protect(&wp->uffd, block.start, block.end,
 				       false);
-	slot = wt_announce(&wp->inflight, addr);
+	slot = wt_announce(&wp->announced, addr);
 	wt_dirty_set(block.start, block.end);
 	rc = wt_uffd_unprotect_asleep(&wp->uffd, block.start, block.end);
 	wt_dirty_set(block.start, block.end);
-	wt_withdraw_announcement(&wp->inflight, slot);
+	wt_withdraw_announcement(&wp->announced, slot);
 	/* Not before: a writer that went on might clear, and find it dirty. */
 	if (!(wp->features & WT_FEATURE_SIGBUS))
 		wt_uffd_wake(&wp->uffd, block.start, block.end);

@@ -17,7 +17,7 @@
 #define WT_WP_H
 
 #include "engine.h"
-#include "inflight.h"
+#include "announced.h"
 
 /* What a room keeps open. */
 struct wt_wp {
@@ -25,7 +25,7 @@ struct wt_wp {
 	struct wt_fd pagemap;
 	uint64_t features; /* that the room asks for, beside write-protect */
 	struct wt_doors doors;
-	struct wt_inflight inflight; /* faults in stable ranges */
+	struct wt_announced announced; /* faults in stable ranges */
 };
 
 int wt_wp_open(struct wt_wp *wp);

@@ -94,6 +94,7 @@ int rounds(int n);
 /* Reasons for CASE_IF. */
 const char *lacks_hugetlb(void);
 const char *lacks_root(void);
+bool under_valgrind(void);
 const char *lacks_native_run(void);        /* under valgrind or a sanitizer */
 const char *lacks_untouched_threads(void); /* under ThreadSanitizer */
 const char *lacks_scan(void);

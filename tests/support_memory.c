@@ -78,13 +78,18 @@ const char *lacks_root(void)
 	return geteuid() == 0 ? NULL : "it needs root";
 }
 
-const char *lacks_native_run(void)
+bool under_valgrind(void)
 {
 	const char *preload = getenv("LD_PRELOAD");
 
+	return preload && strstr(preload, "vgpreload");
+}
+
+const char *lacks_native_run(void)
+{
 	if (SANITIZED)
 		return "too slow or too different under a sanitizer";
-	if (preload && strstr(preload, "vgpreload"))
+	if (under_valgrind())
 		return "too slow or too different under valgrind";
 	return NULL;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* inflight.c: faults announce their pages, clearings heed them. */
-#include "inflight.h"
+/* announced.c: faults announce their pages, clearings heed them. */
+#include "announced.h"
 #include "dirtymap.h"
 
-uint64_t *wt_announce(struct wt_inflight *f, uintptr_t addr)
+uint64_t *wt_announce(struct wt_announced *f, uintptr_t addr)
 {
 	for (size_t i = 0; i < WT_ANNOUNCED; i++) {
 		uintptr_t none = 0;
@@ -17,7 +17,7 @@ uint64_t *wt_announce(struct wt_inflight *f, uintptr_t addr)
 	return &f->others;
 }
 
-void wt_withdraw_announcement(struct wt_inflight *f, uint64_t *slot)
+void wt_withdraw_announcement(struct wt_announced *f, uint64_t *slot)
 {
 	if (slot == &f->others)
 		wt_withdraw_any(f);
@@ -25,17 +25,17 @@ void wt_withdraw_announcement(struct wt_inflight *f, uint64_t *slot)
 		__atomic_store_n(slot, 0, __ATOMIC_SEQ_CST);
 }
 
-void wt_announce_any(struct wt_inflight *f)
+void wt_announce_any(struct wt_announced *f)
 {
 	__atomic_fetch_add(&f->others, 1, __ATOMIC_SEQ_CST);
 }
 
-void wt_withdraw_any(struct wt_inflight *f)
+void wt_withdraw_any(struct wt_announced *f)
 {
 	__atomic_fetch_sub(&f->others, 1, __ATOMIC_SEQ_CST);
 }
 
-void wt_heed_announced(const struct wt_inflight *f, const struct wt_span *s)
+void wt_heed_announced(const struct wt_announced *f, const struct wt_span *s)
 {
 	if (__atomic_load_n(&f->others, __ATOMIC_SEQ_CST))
 		wt_dirty_set(s->start, s->end);
@@ -49,7 +49,7 @@ void wt_heed_announced(const struct wt_inflight *f, const struct wt_span *s)
 	}
 }
 
-void wt_inflight_reset(struct wt_inflight *f)
+void wt_announced_reset(struct wt_announced *f)
 {
 	for (size_t i = 0; i < WT_ANNOUNCED; i++)
 		__atomic_store_n(&f->addr[i], 0, __ATOMIC_SEQ_CST);
