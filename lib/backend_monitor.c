@@ -34,6 +34,24 @@ static bool running;                 /* in this process */
 static bool ending;                  /* atomic */
 static int end_pipe[2] = { -1, -1 }; /* a byte in it wakes the thread */
 
+/*
+ * Odd while faults are in hand: one that was read may be resolved after its
+ * writer was stopped.  A clearing collection lets it be resolved first, or the
+ * page would be dirty without a store.  SEQ_CST: read(2) and un-protecting come
+ * between the two changes.
+ */
+static uint64_t hands;
+
+static void take_in_hand(void)
+{
+	__atomic_fetch_add(&hands, 1, __ATOMIC_SEQ_CST);
+}
+
+static void put_down(void)
+{
+	__atomic_fetch_add(&hands, 1, __ATOMIC_SEQ_CST);
+}
+
 /* Resolves a fault in a range that is found; a negative errno, or 0. */
 static int resolve_found(uintptr_t addr)
 {
@@ -69,7 +87,11 @@ static void resolve(uintptr_t addr)
 		generation = wt_generation();
 		if (!resolve_found(addr))
 			return;
+		/* Who watches may be stopped: nobody must wait for this. [G4]
+		 */
+		put_down();
 		wt_sys_yield();
+		take_in_hand();
 	} while (wt_is_moving(addr, addr + 1) || wt_generation() != generation);
 	addr &= ~(wt_page_size() - 1);
 	wt_uffd_wake(&wp.uffd, addr, addr + wt_page_size());
@@ -83,10 +105,12 @@ static void resolve_batch(void)
 	/* A daemon may have closed it, and opened another file instead. */
 	if (!wt_fd_is_ours(&wp.uffd.fd))
 		return;
+	take_in_hand();
 	n = wt_sys_read(wp.uffd.fd.fd, msg, sizeof(msg));
 	for (ssize_t i = 0; i < n / (ssize_t)sizeof(msg[0]); i++)
 		if (msg[i].event == WT_UFFD_EVENT_PAGEFAULT)
 			resolve(msg[i].address);
+	put_down();
 }
 
 static void *monitor(void *unused)
@@ -165,9 +189,21 @@ static void monitor_stop(void)
 static int monitor_revive(bool forked)
 {
 	running = false;
+	hands = 0;
 	wt_announced_reset(&wp.announced);
 	close_all();
 	return forked ? monitor_start() : -EOPNOTSUPP;
+}
+
+static void monitor_collect(struct wtrack *t, const struct wt_span *s,
+			    uintptr_t *at, struct wt_sink *sink, bool clear)
+{
+	uint64_t now = __atomic_load_n(&hands, __ATOMIC_SEQ_CST);
+
+	while (clear && (now & 1) &&
+	       __atomic_load_n(&hands, __ATOMIC_SEQ_CST) == now)
+		wt_sys_yield();
+	wt_wp_collect(t, s, at, sink, clear);
 }
 
 const struct wt_backend wt_backend_monitor = {
@@ -185,7 +221,7 @@ const struct wt_backend wt_backend_monitor = {
 	.stop = monitor_stop,
 	.enroll = wt_wp_enroll,
 	.withdraw = wt_wp_withdraw,
-	.collect = wt_wp_collect,
+	.collect = monitor_collect,
 	.arm = wt_wp_arm,
 	.mark = wt_wp_mark,
 	.inspect = wt_wp_inspect,

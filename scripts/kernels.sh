@@ -63,6 +63,9 @@ make_root() {
 	add_program "$consumer" "$dir/consumer"
 	programs=("$dir/consumer")
 	for test in "$@"; do
+		# It runs hundreds of processes, to try a table of the library's
+		# against itself: minutes here, and no matter of the kernel.
+		[ "$(basename "$test")" != live_seccomp ] || continue
 		add_program "$test" "$dir/tests/$(basename "$test")"
 		programs+=("$dir/tests/$(basename "$test")")
 		names+=("$(basename "$test")")

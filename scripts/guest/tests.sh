@@ -24,6 +24,8 @@ if [ $# -gt 0 ]; then
 fi
 
 uname -r
+# Tests talk over the loopback.
+ip link set lo up
 /consumer >/tmp/consumer 2>&1
 consumer=$?
 cat /tmp/consumer
