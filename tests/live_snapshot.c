@@ -4,6 +4,7 @@
 #include "support_live.h"
 
 #include <errno.h>
+#include <string.h>
 
 static size_t count_pages(struct wtrack_snapshot *s)
 {
@@ -83,7 +84,9 @@ static void a_snapshot_is_used_again(void **state)
 		assert_int_equal(wtrack_snapshot_epoch(s), step);
 	}
 	after = usage_now();
-	assert_int_equal(before.mapped_pages, after.mapped_pages);
+	/* A sanitizer maps memory for a monitor's thread when it likes. */
+	if (!lacks_native_run() || strcmp(*state, "monitor") != 0)
+		assert_int_equal(before.mapped_pages, after.mapped_pages);
 	wtrack_snapshot_free(s);
 	wtrack_close(t);
 	mem_unmap(&m);

@@ -47,7 +47,9 @@ static void assert_same_usage(struct usage before)
 	struct usage now = usage_now();
 
 	assert_int_equal(now.fds, before.fds);
-	assert_int_equal(now.mapped_pages, before.mapped_pages);
+	/* A sanitizer maps memory for a monitor's thread when it likes. */
+	if (!lacks_native_run())
+		assert_int_equal(now.mapped_pages, before.mapped_pages);
 }
 
 static int try_open(const char *backend, struct wtrack **t)
