@@ -248,6 +248,8 @@ static void discarded_pages_are_dirty(void **state)
 	wtrack_close(t);
 }
 
+const bool only_threads = true;
+
 int main(void)
 {
 	static const struct test_case cases[] = {

@@ -268,6 +268,8 @@ static void truncation_loses_nothing_while_others_write(void **state)
 	mem_unmap(&s.m);
 }
 
+const bool only_threads = true;
+
 int main(void)
 {
 	static const struct test_case cases[] = {

@@ -227,6 +227,8 @@ static void huge_pages_stay_whole(void **state)
 	mem_unmap(&m);
 }
 
+const bool only_threads = true;
+
 int main(void)
 {
 	static const struct test_case cases[] = {

@@ -219,6 +219,8 @@ static void mappings_split_by_advice_are_one_range(void **state)
 	mem_unmap(&m);
 }
 
+const bool only_threads = true;
+
 int main(void)
 {
 	static const struct test_case cases[] = {

@@ -154,6 +154,8 @@ static void a_store_whose_fault_ended_amid_a_clearing_is_seen(void **state)
 	run(clear_around_the_end, NULL);
 }
 
+const bool only_threads = true;
+
 int main(void)
 {
 	static const struct test_case cases[] = {

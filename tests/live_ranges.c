@@ -280,6 +280,8 @@ static void closing_unwatches_everything(void **state)
 	mem_unmap(&m);
 }
 
+const bool only_threads = true;
+
 int main(void)
 {
 	static const struct test_case cases[] = {

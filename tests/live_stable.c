@@ -124,6 +124,8 @@ static void a_neighbour_may_be_discarded(void **state)
 	mem_unmap(&m);
 }
 
+const bool only_threads = true;
+
 int main(void)
 {
 	static const struct test_case cases[] = {

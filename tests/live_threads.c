@@ -372,6 +372,8 @@ static void what_comes_and_goes_is_never_lost(void **state)
 	end(&s);
 }
 
+const bool only_threads = true;
+
 int main(void)
 {
 	static const struct test_case cases[] = {

@@ -184,6 +184,8 @@ static void nothing_is_lost_in_shared_memory(void **state)
 	run(*state, MEM_MEMFD, store_somewhere, collect_by_parts);
 }
 
+const bool only_threads = true;
+
 int main(void)
 {
 	static const struct test_case cases[] = {

@@ -161,13 +161,24 @@ static void add_for_backends(struct program *p, const struct test_case *c)
 	}
 }
 
+/*
+ * valgrind runs one thread at a time, also if that waits for another.  And
+ * ThreadSanitizer does not follow a process that forks beside a thread, nor one
+ * whose kernel entries are replaced meanwhile.
+ */
+static bool left_out(const char *backend)
+{
+	return !strcmp(backend, "monitor") &&
+	       (under_valgrind() ||
+		(lacks_untouched_threads() && !&only_threads));
+}
+
 static int look_at_backends(struct program *p)
 {
 	int rc = 0;
 
 	for (size_t b = 0; b < N_BACKENDS; b++) {
-		/* valgrind runs one thread at a time, also if it waits so. */
-		if (under_valgrind() && !strcmp(backend_names[b], "monitor")) {
+		if (left_out(backend_names[b])) {
 			p->backend[b].error = -EOPNOTSUPP;
 			continue;
 		}
@@ -259,7 +270,7 @@ static int try_open(const char *backend, struct wtrack **t)
 int backend_error(const char *backend)
 {
 	struct wtrack *t = NULL;
-	int rc = try_open(backend, &t);
+	int rc = left_out(backend) ? -EOPNOTSUPP : try_open(backend, &t);
 
 	if (!rc)
 		wtrack_close(t);

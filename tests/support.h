@@ -94,6 +94,11 @@ int rounds(int n);
 /* Reasons for CASE_IF. */
 const char *lacks_hugetlb(void);
 const char *lacks_root(void);
+/*
+ * Defined by programs that neither fork nor replace kernel entries: then their
+ * cases on the monitor run under ThreadSanitizer, too.
+ */
+extern const bool only_threads __attribute__((weak));
 bool under_valgrind(void);
 const char *lacks_native_run(void);        /* under valgrind or a sanitizer */
 const char *lacks_untouched_threads(void); /* under ThreadSanitizer */
