@@ -71,15 +71,16 @@ struct wt_backend {
 
 	/*
 	 * Adds the dirty pages of [*at, s->end) to the sink, and makes clean
-	 * what it added if `clear`.  Stops where the sink is full and leaves
+	 * what it added if `flags`, those of wtrack_collect(), say so.  Stops
+	 * where the sink is full and leaves
 	 * `*at` there; else `*at` becomes s->end.  Cannot fail: what is not
 	 * known is added as a marked superset.  [G3] No locks, no allocation.
 	 */
 	void (*collect)(struct wtrack *t, const struct wt_span *s,
-			uintptr_t *at, struct wt_sink *sink, bool clear);
+			uintptr_t *at, struct wt_sink *sink, unsigned flags);
 
-	/* Makes all of [start, end) clean without looking. */
-	int (*arm)(struct wtrack *t, const struct wt_span *s);
+	/* Makes all of [start, end) clean without looking; likewise `flags`. */
+	int (*arm)(struct wtrack *t, const struct wt_span *s, unsigned flags);
 
 	/* Makes all of [start, end) dirty. */
 	int (*mark)(struct wtrack *t, const struct wt_span *s);

@@ -36,6 +36,14 @@ static int all_nothing(struct wtrack *t, const struct wt_span *s)
 	return 0;
 }
 
+static int all_arm(struct wtrack *t, const struct wt_span *s, unsigned flags)
+{
+	(void)t;
+	(void)s;
+	(void)flags;
+	return 0;
+}
+
 static void all_adopt(struct wtrack *t, const struct wt_span *s)
 {
 	(void)t;
@@ -43,10 +51,10 @@ static void all_adopt(struct wtrack *t, const struct wt_span *s)
 }
 
 static void all_collect(struct wtrack *t, const struct wt_span *s,
-			uintptr_t *at, struct wt_sink *sink, bool clear)
+			uintptr_t *at, struct wt_sink *sink, unsigned flags)
 {
 	(void)t;
-	(void)clear;
+	(void)flags;
 	if (wt_sink_add(sink, *at, s->end, WTRACK_RUN_UNTRACKED))
 		*at = s->end;
 }
@@ -73,7 +81,7 @@ const struct wt_backend wt_backend_all = {
 	.enroll = all_enroll,
 	.withdraw = all_nothing,
 	.collect = all_collect,
-	.arm = all_nothing,
+	.arm = all_arm,
 	.mark = all_nothing,
 	.inspect = all_inspect,
 	.revive = all_revive,

@@ -196,14 +196,14 @@ static int monitor_revive(bool forked)
 }
 
 static void monitor_collect(struct wtrack *t, const struct wt_span *s,
-			    uintptr_t *at, struct wt_sink *sink, bool clear)
+			    uintptr_t *at, struct wt_sink *sink, unsigned flags)
 {
 	uint64_t now = __atomic_load_n(&hands, __ATOMIC_SEQ_CST);
 
-	while (clear && (now & 1) &&
+	while ((flags & WTRACK_CLEAR) && (now & 1) &&
 	       __atomic_load_n(&hands, __ATOMIC_SEQ_CST) == now)
 		wt_sys_yield();
-	wt_wp_collect(t, s, at, sink, clear);
+	wt_wp_collect(t, s, at, sink, flags);
 }
 
 const struct wt_backend wt_backend_monitor = {

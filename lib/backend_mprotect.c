@@ -28,10 +28,12 @@ int wt_mprotect_protect(struct wtrack *t, const struct wt_span *s,
 	return rc;
 }
 
-static int mprotect_arm(struct wtrack *t, const struct wt_span *s)
+static int mprotect_arm(struct wtrack *t, const struct wt_span *s,
+			unsigned flags)
 {
 	int rc;
 
+	(void)flags;
 	wt_clearing_begin(&wt_mprotect_announced);
 	wt_dirty_clear(s->start, s->end);
 	rc = wt_mprotect_protect(t, s, s->start, s->end);
@@ -88,7 +90,7 @@ static int mprotect_enroll(struct wtrack *t, const struct wt_span *s,
 		wt_dirty_set(s->start, s->end);
 		return 0;
 	}
-	rc = mprotect_arm(t, s);
+	rc = mprotect_arm(t, s, 0);
 	if (rc)
 		mprotect_withdraw(t, s);
 	return rc;

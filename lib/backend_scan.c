@@ -63,8 +63,9 @@ static int scan_revive(bool forked)
 	return scan_start();
 }
 
-static int scan_arm(struct wtrack *t, const struct wt_span *s)
+static int scan_arm(struct wtrack *t, const struct wt_span *s, unsigned flags)
 {
+	(void)flags;
 	wt_count(&t->count.kernel_calls, 1);
 	return wt_uffd_protect(&uffd, s->start, s->end, true);
 }
@@ -75,7 +76,7 @@ static int scan_enroll(struct wtrack *t, const struct wt_span *s, bool dirty)
 
 	if (rc || dirty)
 		return rc;
-	rc = scan_arm(t, s);
+	rc = scan_arm(t, s, 0);
 	if (rc)
 		wt_uffd_unregister(&uffd, s->start, s->end);
 	return rc;
@@ -288,8 +289,10 @@ static void collect_lossy(struct wtrack *t, const struct wt_span *s,
 }
 
 static void scan_collect(struct wtrack *t, const struct wt_span *s,
-			 uintptr_t *at, struct wt_sink *sink, bool clear)
+			 uintptr_t *at, struct wt_sink *sink, unsigned flags)
 {
+	bool clear = flags & WTRACK_CLEAR;
+
 	if (!s->mapped || __atomic_load_n(&t->lossy, __ATOMIC_RELAXED)) {
 		collect_lossy(t, s, at, sink, clear);
 		return;

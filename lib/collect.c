@@ -147,21 +147,22 @@ static bool next_stretch(const struct wtrack *t, struct feed *f, uintptr_t at,
  * reported, while its contents are read after: nothing is lost. [G1]
  */
 static bool add_initial(struct wtrack *t, const struct stretch *x,
-			struct wt_sink *sink, bool clear)
+			struct wt_sink *sink, unsigned flags)
 {
-	uint64_t flags = WTRACK_RUN_INITIAL;
+	uint64_t why = WTRACK_RUN_INITIAL;
+	bool clear = flags & WTRACK_CLEAR;
 	uintptr_t was = x->s.start;
 	int rc = 0;
 
 	if (sink->n == sink->cap &&
 	    (!sink->n || !clear || sink->runs[sink->n - 1].end != was))
-		return wt_sink_add(sink, was, x->s.end, flags);
+		return wt_sink_add(sink, was, x->s.end, why);
 	if (clear)
-		rc = wt_be(t)->arm(t, &x->s);
+		rc = wt_be(t)->arm(t, &x->s, flags);
 	if (rc)
-		flags |= rc == -ENOENT || !x->s.mapped ? WTRACK_RUN_LOST
-						       : WTRACK_RUN_DEGRADED;
-	if (!wt_sink_add(sink, was, x->s.end, flags))
+		why |= rc == -ENOENT || !x->s.mapped ? WTRACK_RUN_LOST
+						     : WTRACK_RUN_DEGRADED;
+	if (!wt_sink_add(sink, was, x->s.end, why))
 		return false;
 	/* Fails where it was cleared out of order, and the rest stays initial.
 	 */
@@ -200,12 +201,12 @@ static bool is_mapped(struct wtrack *t, struct feed *f, const struct wt_span *s)
 }
 
 static void collect_stretch(struct wtrack *t, const struct stretch *x,
-			    uintptr_t *at, struct wt_sink *sink, bool clear)
+			    uintptr_t *at, struct wt_sink *sink, unsigned flags)
 {
 	*at = x->s.start;
 	if (!x->fresh)
-		wt_be(t)->collect(t, &x->s, at, sink, clear);
-	else if (add_initial(t, x, sink, clear))
+		wt_be(t)->collect(t, &x->s, at, sink, flags);
+	else if (add_initial(t, x, sink, flags))
 		*at = x->s.end;
 }
 
@@ -222,7 +223,7 @@ static void cut(struct stretch *x, struct feed *f, size_t most)
 
 /* Up to STRETCHES_PER_SECTION of them; false when there is no more to do. */
 static bool collect_some(struct wtrack *t, uintptr_t *at, uintptr_t limit,
-			 struct wt_sink *sink, bool clear)
+			 struct wt_sink *sink, unsigned flags)
 {
 	size_t most = wt_be(t)->first_pages * wt_page_size();
 	struct feed f;
@@ -239,7 +240,7 @@ static bool collect_some(struct wtrack *t, uintptr_t *at, uintptr_t limit,
 		cut(&x, &f, most);
 		most *= 2;
 		x.s.mapped = is_mapped(t, &f, &x.s);
-		collect_stretch(t, &x, at, sink, clear);
+		collect_stretch(t, &x, at, sink, flags);
 		if (*at < x.s.end)
 			return false;
 	}
@@ -255,13 +256,14 @@ void wt_collect(struct wtrack *t, uintptr_t *at, uintptr_t limit,
 	while (more) {
 		if (clear)
 			wt_section_enter(&section);
-		more = collect_some(t, at, limit, sink, clear);
+		more = collect_some(t, at, limit, sink, flags);
 		if (clear)
 			wt_section_leave(&section);
 	}
 }
 
-static void discard(struct wtrack *t, uintptr_t *at, uintptr_t limit)
+static void discard(struct wtrack *t, uintptr_t *at, uintptr_t limit,
+		    unsigned flags)
 {
 	struct wtrack_run runs[DISCARDED];
 
@@ -269,7 +271,7 @@ static void discard(struct wtrack *t, uintptr_t *at, uintptr_t limit)
 		/* cppcheck-suppress legacyUninitvar; the sink fills it */
 		struct wt_sink sink = { runs, 0, DISCARDED };
 
-		wt_collect(t, at, limit, &sink, WTRACK_GET | WTRACK_CLEAR);
+		wt_collect(t, at, limit, &sink, flags | WTRACK_GET);
 	}
 }
 
@@ -313,7 +315,7 @@ WT_API ssize_t wtrack_collect(struct wtrack *t, struct wtrack_cursor *at,
 	if (flags & WTRACK_GET)
 		wt_collect(t, &at->next, limit, &sink, flags);
 	else
-		discard(t, &at->next, limit);
+		discard(t, &at->next, limit, flags);
 	if (at->next >= limit && !at->end && (flags & WTRACK_CLEAR))
 		wt_count(&t->epoch, 1);
 	wt_count(&t->count.collections, 1);

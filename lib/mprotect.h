@@ -22,6 +22,6 @@ int wt_mprotect_protect(struct wtrack *t, const struct wt_span *s,
 
 /* mprotect_collect.c */
 void wt_mprotect_collect(struct wtrack *t, const struct wt_span *s,
-			 uintptr_t *at, struct wt_sink *sink, bool clear);
+			 uintptr_t *at, struct wt_sink *sink, unsigned flags);
 
 #endif

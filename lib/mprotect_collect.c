@@ -154,8 +154,9 @@ static void walk(struct pass *p, uintptr_t *at, bool gaps)
 }
 
 void wt_mprotect_collect(struct wtrack *t, const struct wt_span *s,
-			 uintptr_t *at, struct wt_sink *sink, bool clear)
+			 uintptr_t *at, struct wt_sink *sink, unsigned flags)
 {
+	bool clear = flags & WTRACK_CLEAR;
 	struct pass p = { t, s, sink, clear, 0, 0, 0, wt_generation() };
 
 	p.clears = __atomic_load_n(&wt_mprotect_announced.clears,

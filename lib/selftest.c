@@ -47,14 +47,17 @@ static volatile char *page_at(const struct scene *s, size_t i)
 	return s->mem + i * s->page;
 }
 
-/* Whether exactly page `i` is dirty; none if `i` is negative. */
+/*
+ * Whether exactly page `i` is dirty; none if `i` is negative.  Others may run,
+ * but not write here.
+ */
 static bool dirty_is(const struct scene *s, int i, unsigned flags)
 {
 	struct wtrack_run run[2];
 	struct wt_sink sink = { run, 0, 2 };
 	uintptr_t at = (uintptr_t)s->mem;
 
-	wt_collect(s->t, &at, at + 8 * s->page, &sink, flags);
+	wt_collect(s->t, &at, at + 8 * s->page, &sink, flags | WTRACK_STOPPED);
 	if (i < 0)
 		return sink.n == 0;
 	return sink.n == 1 &&
@@ -125,7 +128,7 @@ static void try_discard(struct scene *s, uintptr_t block)
 	wt_sys_madvise((uintptr_t)page_at(s, 3), s->page, MADV_DONTNEED);
 	ok = dirty_is(s, 3, WTRACK_GET | WTRACK_CLEAR);
 	/* The block is watched, un-armed and empty; ask the room itself. */
-	wt_be(s->t)->collect(s->t, &span, &at, &sink, false);
+	wt_be(s->t)->collect(s->t, &span, &at, &sink, WTRACK_GET);
 	if (ok && sink.n == 1 && run[0].start == block &&
 	    run[0].end == block + BLOCK)
 		s->caps |= WTRACK_CAP_DISCARD;

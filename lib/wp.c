@@ -62,10 +62,11 @@ static int protect(struct wtrack *t, const struct wt_span *s)
 	return wt_uffd_protect(&wp->uffd, s->start, s->end, true);
 }
 
-int wt_wp_arm(struct wtrack *t, const struct wt_span *s)
+int wt_wp_arm(struct wtrack *t, const struct wt_span *s, unsigned flags)
 {
 	int rc;
 
+	(void)flags;
 	if (!(s->attr & WT_STABLE))
 		return protect(t, s);
 	wt_dirty_clear(s->start, s->end);
@@ -135,7 +136,7 @@ int wt_wp_enroll(struct wtrack *t, const struct wt_span *s, bool dirty)
 		wt_dirty_set(s->start, s->end);
 	if (rc || dirty)
 		return rc;
-	rc = wt_wp_arm(t, s);
+	rc = wt_wp_arm(t, s, 0);
 	if (rc)
 		wt_wp_withdraw(t, s);
 	return rc;
@@ -189,7 +190,7 @@ static uint64_t failure_flags(const struct pass *p, uintptr_t start,
 static int settle(const struct pass *p, const struct wt_span *run)
 {
 	if (p->clear)
-		return wt_wp_arm(p->t, run);
+		return wt_wp_arm(p->t, run, 0);
 	if (run->attr & WT_STABLE)
 		return 0;
 	wt_count(&p->t->count.kernel_calls, 1);
@@ -348,9 +349,10 @@ static void collect_entries(const struct pass *p, uintptr_t *at)
 }
 
 void wt_wp_collect(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
-		   struct wt_sink *sink, bool clear)
+		   struct wt_sink *sink, unsigned flags)
 {
-	const struct pass p = { t, s, sink, clear, wt_generation() };
+	const struct pass p = { t, s, sink, flags & WTRACK_CLEAR,
+				wt_generation() };
 
 	if (s->attr & WT_STABLE)
 		collect_stable(&p, at);

@@ -38,8 +38,8 @@ int wt_wp_resolve(struct wtrack *t, const struct wt_span *s, uintptr_t addr);
 int wt_wp_enroll(struct wtrack *t, const struct wt_span *s, bool dirty);
 int wt_wp_withdraw(struct wtrack *t, const struct wt_span *s);
 void wt_wp_collect(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
-		   struct wt_sink *sink, bool clear);
-int wt_wp_arm(struct wtrack *t, const struct wt_span *s);
+		   struct wt_sink *sink, unsigned flags);
+int wt_wp_arm(struct wtrack *t, const struct wt_span *s, unsigned flags);
 int wt_wp_mark(struct wtrack *t, const struct wt_span *s);
 int wt_wp_inspect(struct wtrack *t, const struct wt_span *s, uintptr_t addr);
 void wt_wp_adopt(struct wtrack *t, const struct wt_span *s);
