@@ -59,6 +59,7 @@ struct wtrack_snapshot;
 #define WTRACK_CAP_NO_SIGNAL     0x10u /* installs no signal handler */
 #define WTRACK_CAP_FILES         0x20u /* watches mappings of regular files */
 #define WTRACK_CAP_PROTECT       0x40u /* the program may mprotect(2) as well */
+#define WTRACK_CAP_CONCURRENT    0x80u /* clears while other threads write */
 
 /* The program's own handlers call wtrack_handle_fault(): install none. */
 #define WTRACK_OPEN_HOST_SIGNALS 0x1u
@@ -178,7 +179,9 @@ struct wtrack_cursor {
  * Runs never overlap; two that touch differ in their flags.  With `at` NULL
  * the collection starts at the beginning each time.  WTRACK_GET alone changes
  * nothing; GET | CLEAR makes clean exactly what it reports [G6]; CLEAR alone
- * makes all clean and returns 0 (`runs` is not used).
+ * makes all clean and returns 0 (`runs` is not used).  Without
+ * WTRACK_CAP_CONCURRENT, to make clean takes WTRACK_STOPPED or a process of one
+ * thread; what stays dirty for lack of it is marked WTRACK_RUN_DEGRADED.
  * Returns the number of runs.  Errors: -EINVAL.
  * Safe with other threads stopped anywhere [G4]; not async-signal-safe.
  * Uses up to 4 KiB of stack.  Since 0.1.

@@ -71,7 +71,8 @@ static int all_inspect(struct wtrack *t, const struct wt_span *s,
 const struct wt_backend wt_backend_all = {
 	.name = "all",
 	.caps = WTRACK_CAP_KERNEL_WRITES | WTRACK_CAP_DISCARD |
-		WTRACK_CAP_NO_SIGNAL | WTRACK_CAP_FILES | WTRACK_CAP_PROTECT,
+		WTRACK_CAP_NO_SIGNAL | WTRACK_CAP_FILES | WTRACK_CAP_PROTECT |
+		WTRACK_CAP_CONCURRENT,
 	.attr_mask = ~(uint64_t)(WT_PROT_MASK | WT_FILE | WT_STABLE),
 	.grains = true,
 	.signal = 0,

@@ -210,7 +210,7 @@ const struct wt_backend wt_backend_monitor = {
 	.name = "monitor",
 	.caps = WTRACK_CAP_PRECISE | WTRACK_CAP_KERNEL_WRITES |
 		WTRACK_CAP_DISCARD | WTRACK_CAP_LOSS | WTRACK_CAP_NO_SIGNAL |
-		WTRACK_CAP_PROTECT,
+		WTRACK_CAP_PROTECT | WTRACK_CAP_CONCURRENT,
 	.attr_mask = ~(uint64_t)WT_PROT_MASK,
 	.grains = true,
 	.thread = true,

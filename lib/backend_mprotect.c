@@ -144,7 +144,8 @@ static void mprotect_stop(void)
 
 const struct wt_backend wt_backend_mprotect = {
 	.name = "mprotect",
-	.caps = WTRACK_CAP_PRECISE | WTRACK_CAP_LOSS | WTRACK_CAP_FILES,
+	.caps = WTRACK_CAP_PRECISE | WTRACK_CAP_LOSS | WTRACK_CAP_FILES |
+		WTRACK_CAP_CONCURRENT,
 	.attr_mask = ~(uint64_t)0,
 	.grains = true,
 	.signal = SIGSEGV,

@@ -69,7 +69,7 @@ static bool wp_resolve(struct wtrack *t, const struct wt_span *s,
 const struct wt_backend wt_backend_wp = {
 	.name = "wp",
 	.caps = WTRACK_CAP_PRECISE | WTRACK_CAP_DISCARD | WTRACK_CAP_LOSS |
-		WTRACK_CAP_PROTECT,
+		WTRACK_CAP_PROTECT | WTRACK_CAP_CONCURRENT,
 	.attr_mask = ~(uint64_t)WT_PROT_MASK,
 	.grains = true,
 	.signal = SIGBUS,

@@ -30,7 +30,7 @@ static void open_refuses_null_and_unknown_bits(void **state)
 	o.flags = (uint64_t)1 << 40;
 	assert_open_fails(-EINVAL, &o);
 	o.flags = 0;
-	o.require = 0x80;
+	o.require = 0x100;
 	assert_open_fails(-EINVAL, &o);
 	o.require = (uint64_t)1 << 63;
 	assert_open_fails(-EINVAL, &o);

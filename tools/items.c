@@ -38,10 +38,9 @@ const struct item items_kernel[] = {
 	{ NULL, NULL, 0 },
 };
 
-const char *const cap_names[] = { "precise",   "kernel-writes",
-				  "discard",   "loss",
-				  "no-signal", "files",
-				  "protect",   NULL };
+const char *const cap_names[] = { "precise", "kernel-writes", "discard",
+				  "loss",    "no-signal",     "files",
+				  "protect", "concurrent",    NULL };
 
 const char *const cap_lacks[] = {
 	"every watched page is always reported",
@@ -54,6 +53,7 @@ const char *const cap_lacks[] = {
 	"mappings of regular files cannot be watched",
 	"the program must not change the protection of watched memory by "
 	"mprotect(2)",
+	"clears only while no other thread runs: WTRACK_STOPPED",
 	NULL,
 };
 
