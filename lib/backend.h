@@ -41,6 +41,8 @@ struct wt_backend {
 	uint64_t caps;      /* WTRACK_CAP_* when the self-test finds them all */
 	uint64_t attr_mask; /* attributes that keep ranges apart */
 	bool thread;        /* starts one: taken only if that is allowed */
+	bool only_named;    /* disturbs others: taken only if it is named */
+	bool bitmap;        /* uses the dirtymap in any case */
 	bool grains;        /* takes a grain of more than a page */
 	int signal;         /* by which write faults arrive; 0: none does */
 	/*
@@ -105,7 +107,7 @@ struct wt_backend {
 };
 
 /* All rooms, best first: the one place that ranks them is tracker.c. */
-#define WT_N_BACKENDS 5
+#define WT_N_BACKENDS 6
 extern const struct wt_backend *const wt_backends[WT_N_BACKENDS];
 /* The place of a room in that list. */
 size_t wt_backend_index(const struct wt_backend *be);
@@ -113,6 +115,7 @@ size_t wt_backend_index(const struct wt_backend *be);
 extern const struct wt_backend wt_backend_scan;
 extern const struct wt_backend wt_backend_wp;
 extern const struct wt_backend wt_backend_monitor;
+extern const struct wt_backend wt_backend_softdirty;
 extern const struct wt_backend wt_backend_mprotect;
 extern const struct wt_backend wt_backend_all;
 

@@ -13,6 +13,7 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/backend_monitor.c \
 	%reldir%/backend_mprotect.c \
 	%reldir%/backend_scan.c \
+	%reldir%/backend_softdirty.c \
 	%reldir%/backend_wp.c \
 	%reldir%/collect.c \
 	%reldir%/dirtymap.c \
@@ -47,6 +48,9 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/sink.c \
 	%reldir%/sink.h \
 	%reldir%/snapshot.c \
+	%reldir%/softdirty.c \
+	%reldir%/softdirty.h \
+	%reldir%/softdirty_collect.c \
 	%reldir%/sys.c \
 	%reldir%/sys.h \
 	%reldir%/tracker.c \

@@ -196,13 +196,26 @@ void wt_fd_keep(struct wt_fd *kept, int fd)
 	__atomic_store_n(&kept->fd, fd, __ATOMIC_RELEASE);
 }
 
-bool wt_fd_is_ours(const struct wt_fd *kept)
+static bool stat_ours(const struct wt_fd *kept, struct stat *st)
 {
 	int fd = __atomic_load_n(&kept->fd, __ATOMIC_ACQUIRE);
+
+	return fd >= 0 && !sys_fstat(fd, st) && st->st_dev == kept->dev &&
+	       st->st_ino == kept->ino;
+}
+
+bool wt_fd_is_ours(const struct wt_fd *kept)
+{
 	struct stat st;
 
-	return fd >= 0 && !sys_fstat(fd, &st) && st.st_dev == kept->dev &&
-	       st.st_ino == kept->ino;
+	return stat_ours(kept, &st);
+}
+
+size_t wt_fd_links(const struct wt_fd *kept)
+{
+	struct stat st;
+
+	return stat_ours(kept, &st) ? st.st_nlink : 0;
 }
 
 void wt_fd_close(struct wt_fd *kept)

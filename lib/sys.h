@@ -91,6 +91,8 @@ void wt_fd_keep(struct wt_fd *kept, int fd);
 void wt_fd_close(struct wt_fd *kept);
 /* Whether the number still means the file that was kept. */
 bool wt_fd_is_ours(const struct wt_fd *kept);
+/* Links to that file; 0 if the number means another, or none. */
+size_t wt_fd_links(const struct wt_fd *kept);
 
 /* Bytes; the same for the life of the process. */
 size_t wt_page_size(void);

@@ -17,8 +17,8 @@
 
 /* Best first.  `all` works anywhere, so that open always finds something. */
 const struct wt_backend *const wt_backends[WT_N_BACKENDS] = {
-	&wt_backend_scan,     &wt_backend_wp,  &wt_backend_monitor,
-	&wt_backend_mprotect, &wt_backend_all,
+	&wt_backend_scan,      &wt_backend_wp,       &wt_backend_monitor,
+	&wt_backend_softdirty, &wt_backend_mprotect, &wt_backend_all,
 };
 
 size_t wt_backend_index(const struct wt_backend *be)
@@ -80,6 +80,8 @@ bool wt_is_eligible(const struct wt_backend *be, const struct wtrack_options *o)
 	bool named = o->backend && !strcmp(o->backend, be->name);
 
 	if (o->backend && !named)
+		return false;
+	if (be->only_named && !named)
 		return false;
 	if (be->thread && !named && !(o->flags & WTRACK_OPEN_THREAD))
 		return false;
@@ -246,7 +248,7 @@ WT_API int wtrack_stats(struct wtrack *t, struct wtrack_stats *stats)
 	s.memory_bytes = get(&t->memory);
 	s.handler_replaced = get(&t->count.handler_replaced);
 	/* The bitmap is shared by all handles; each shows all of it. */
-	if (wt_be(t)->signal)
+	if (wt_be(t)->signal || wt_be(t)->bitmap)
 		s.memory_bytes += wt_dirty_bytes();
 	return wt_struct_give(stats, &s);
 }

@@ -15,8 +15,8 @@ set -euo pipefail
 
 # A series, and the backends that must open there.
 kernels=(
-	"6.1 mprotect all"
-	"6.12 scan mprotect all"
+	"6.1 softdirty mprotect all"
+	"6.12 scan softdirty mprotect all"
 )
 # An emulated processor is some twenty times slower, beside a build sixty.
 boot_seconds=${WTRACK_BOOT_SECONDS:-300}

@@ -81,6 +81,6 @@ static int try_backend(const char *name)
 int main(void)
 {
 	return try_backend("scan") | try_backend("wp") |
-	       try_backend("monitor") | try_backend("mprotect") |
-	       try_backend("all");
+	       try_backend("monitor") | try_backend("softdirty") |
+	       try_backend("mprotect") | try_backend("all");
 }

@@ -186,7 +186,8 @@ int main(void)
 {
 	static const struct test_case cases[] = {
 		CASE_EACH(errno_is_kept),
-		CASE_EACH(a_fault_never_gives_up_on_contention),
+		CASE_NEEDS(a_fault_never_gives_up_on_contention,
+			   WTRACK_CAP_CONCURRENT),
 		CASE_EACH(a_store_while_the_library_works_is_handled),
 		CASE_EACH(a_fault_is_one_call_and_nothing_else),
 	};

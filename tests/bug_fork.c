@@ -209,7 +209,8 @@ int main(void)
 		CASE_EACH(a_storm_of_forks_leaves_the_parent_exact),
 		CASE_EACH(forks_of_forks_track),
 		CASE_EACH(threads_that_store_while_forking_are_seen),
-		CASE_NEEDS_IF(huge_pages_survive_forks, 0, lacks_hugetlb),
+		CASE_ON_KIND(huge_pages_survive_forks, MEM_HUGETLB, 0,
+			     lacks_hugetlb),
 		CASE_NEEDS_IF(the_process_may_end_while_a_thread_arms, 0,
 			      lacks_untouched_threads),
 	};

@@ -239,15 +239,18 @@ static void adjacent_pages_are_protected_in_one_call(void **state)
 {
 	struct wtrack *t = open_on(*state);
 	char *p = map_watched(t, 1000);
-	uint64_t before;
+	uint64_t before, most = 30;
 
+	/* Three looks, of 64 pages a call. */
+	if (runs_on("softdirty"))
+		most += 3 * (1000 / 64 + 1);
 	for (size_t i = 0; i < 1000; i++)
 		if (i % 100)
 			touch(p, i);
 	before = stats_of(t).kernel_calls;
 	clear_all(t);
 	/* Ten runs, a look at each one's mapping, and some at what is dirty. */
-	assert_true(stats_of(t).kernel_calls - before <= 30);
+	assert_true(stats_of(t).kernel_calls - before <= most);
 	wtrack_close(t);
 	unmap_pages(p, 1000);
 }

@@ -133,7 +133,8 @@ static const char *lacks_wp(void)
 int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
-		CASE_FRESH_EACH(a_file_that_is_cut_off_raises_sigbus),
+		CASE_FRESH_ON_KIND(a_file_that_is_cut_off_raises_sigbus,
+				   MEM_MEMFD),
 		CASE_KILLED(without_a_handler_it_kills, SIGBUS, lacks_wp),
 		CASE_FRESH_EACH(foreign_ones_reach_the_handler),
 		CASE_EACH(one_address_may_fault_for_ever),

@@ -298,12 +298,14 @@ int main(void)
 		CASE_EACH(a_range_may_begin_and_end_in_huge_pages),
 		CASE_EACH(a_huge_page_is_collected_in_parts),
 		CASE_NEEDS(a_huge_page_is_discarded, WTRACK_CAP_DISCARD),
-		CASE_EACH(shared_huge_pages_are_exact_or_coarse),
-		CASE_NEEDS(a_part_of_a_coarse_block_says_so,
-			   WTRACK_CAP_PRECISE),
-		CASE_NEEDS_IF(a_hugetlb_page_is_the_grain, 0, lacks_hugetlb),
-		CASE_NEEDS_IF(a_cursor_inside_a_hugetlb_page_loses_nothing, 0,
-			      lacks_hugetlb),
+		CASE_ON_KIND(shared_huge_pages_are_exact_or_coarse,
+			     MEM_SHARED_ANON, 0, NULL),
+		CASE_ON_KIND(a_part_of_a_coarse_block_says_so, MEM_SHARED_ANON,
+			     WTRACK_CAP_PRECISE, NULL),
+		CASE_ON_KIND(a_hugetlb_page_is_the_grain, MEM_HUGETLB, 0,
+			     lacks_hugetlb),
+		CASE_ON_KIND(a_cursor_inside_a_hugetlb_page_loses_nothing,
+			     MEM_HUGETLB, 0, lacks_hugetlb),
 	};
 
 	return RUN_CASES("huge", cases);

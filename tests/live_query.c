@@ -187,6 +187,9 @@ static void each_backend_can_what_it_is_made_for(void **state)
 	else if (!strcmp(*state, "wp"))
 		always = WTRACK_CAP_PRECISE | WTRACK_CAP_DISCARD |
 			 WTRACK_CAP_LOSS | WTRACK_CAP_PROTECT;
+	else if (!strcmp(*state, "softdirty"))
+		always = WTRACK_CAP_PRECISE | WTRACK_CAP_KERNEL_WRITES |
+			 WTRACK_CAP_NO_SIGNAL;
 	else if (!strcmp(*state, "mprotect"))
 		always =
 			WTRACK_CAP_PRECISE | WTRACK_CAP_LOSS | WTRACK_CAP_FILES;
@@ -194,7 +197,8 @@ static void each_backend_can_what_it_is_made_for(void **state)
 		always = WTRACK_CAP_KERNEL_WRITES | WTRACK_CAP_DISCARD |
 			 WTRACK_CAP_NO_SIGNAL | WTRACK_CAP_FILES |
 			 WTRACK_CAP_PROTECT;
-	always |= WTRACK_CAP_CONCURRENT;
+	if (strcmp(*state, "softdirty") != 0)
+		always |= WTRACK_CAP_CONCURRENT;
 	assert_int_equal(caps & always, always);
 	/* Kernels differ in what becomes of discarded pages. */
 	optional = WTRACK_CAP_DISCARD;

@@ -103,6 +103,9 @@ static void op_discard(struct model *s)
 		s->page[i].maybe = true;
 		if (owner >= 0 && (s->caps[owner] & WTRACK_CAP_DISCARD))
 			s->page[i].written = true;
+		/* [K-soft-discard] The store is gone with what it stored. */
+		if (owner >= 0 && !strcmp(s->backend[owner], "softdirty"))
+			s->page[i].written = false;
 	}
 }
 
@@ -197,6 +200,12 @@ static void check_page(const struct model *s, int h, size_t i, uint64_t flags)
 	if ((p->written || p->initial) && !flags)
 		fail_model(s, i, "was not reported", flags);
 	if (!(s->caps[h] & WTRACK_CAP_PRECISE))
+		return;
+	/* [K-soft-new] Where the kernel tells no more than that, it is said. */
+	if (!strcmp(s->backend[h], "softdirty"))
+		flags &= ~(uint64_t)WTRACK_RUN_COARSE;
+	if (!strcmp(s->backend[h], "softdirty") && !p->initial &&
+	    flags == (WTRACK_RUN_WRITTEN | WTRACK_RUN_DEGRADED))
 		return;
 	if (flags & ~(uint64_t)(WTRACK_RUN_WRITTEN | WTRACK_RUN_INITIAL))
 		fail_model(s, i, "has no reason for this", flags);

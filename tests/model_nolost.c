@@ -194,7 +194,8 @@ int main(void)
 		CASE_EACH(nothing_is_lost_while_ranges_come_and_go),
 		CASE_EACH(nothing_is_lost_by_snapshots),
 		CASE_EACH(nothing_is_lost_in_huge_pages),
-		CASE_EACH(nothing_is_lost_in_shared_memory),
+		CASE_ON_KIND(nothing_is_lost_in_shared_memory, MEM_MEMFD, 0,
+			     NULL),
 	};
 
 	return RUN_CASES("model_nolost", cases);

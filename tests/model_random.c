@@ -115,6 +115,9 @@ static void op_discard(struct model *s)
 		s->page[i].maybe = true;
 		if (anon && (s->caps & WTRACK_CAP_DISCARD))
 			s->page[i].written = true;
+		/* [K-soft-discard] The store is gone with what it stored. */
+		if (runs_on("softdirty"))
+			s->page[i].written = false;
 	}
 }
 

@@ -13,12 +13,14 @@
 
 #define SECONDS 300
 
-const char *const backend_names[N_BACKENDS] = { "scan", "wp", "monitor",
+const char *const backend_names[N_BACKENDS] = { "scan",     "wp",
+						"monitor",  "softdirty",
 						"mprotect", "all" };
 
 /* ---- cases ---- */
 
 static pid_t program;
+static const char *running; /* the backend of the case that runs */
 
 void allow_more_seconds(unsigned seconds)
 {
@@ -76,6 +78,10 @@ static void run_planned(void **state)
 	wt_sys_hook = NULL;
 	for (size_t i = 0; i < N_TAKEN; i++)
 		sigaction(taken_signals[i], &own_actions[i], NULL);
+	running = planned->backend;
+	/* [K-task-links] Those of the case before are counted until then. */
+	if (runs_on("softdirty"))
+		await_end_of_threads();
 	if (planned->c->fresh)
 		check_fresh(planned);
 	else
@@ -117,6 +123,7 @@ struct program {
 	struct {
 		int error;
 		uint64_t caps;
+		bool watches[MEM_KINDS];
 	} backend[N_BACKENDS];
 };
 
@@ -156,6 +163,9 @@ static void add_for_backends(struct program *p, const struct test_case *c)
 		else if (c->needs & ~p->backend[b].caps)
 			printf("# %s[%s] left out: not promised there\n",
 			       c->name, backend_names[b]);
+		else if (!p->backend[b].watches[c->kind])
+			printf("# %s[%s] left out: such memory is refused\n",
+			       c->name, backend_names[b]);
 		else
 			add(p, c, backend_names[b]);
 	}
@@ -187,6 +197,9 @@ static int look_at_backends(struct program *p)
 			struct wtrack *t = open_on(backend_names[b]);
 
 			p->backend[b].caps = caps_of(t);
+			for (int kind = 0; kind < MEM_KINDS; kind++)
+				p->backend[b].watches[kind] =
+					watches_kind(t, (enum mem_kind)kind);
 			wtrack_close(t);
 		} else if (is_required(backend_names[b])) {
 			printf("Bail out! backend %s is required: %s\n",
@@ -249,6 +262,7 @@ int run_fresh_or_all(const char *group, const struct test_case *cases, size_t n,
 			    cases[i].name[len] ||
 			    (fresh[len] && !strstr(fresh + len, backend)))
 				continue;
+			running = backend;
 			cases[i].run(&backend);
 			/* A leak is no matter here; it may be killed, too. */
 			fflush(NULL);
@@ -258,6 +272,11 @@ int run_fresh_or_all(const char *group, const struct test_case *cases, size_t n,
 }
 
 /* ---- backends ---- */
+
+bool runs_on(const char *backend)
+{
+	return running && !strcmp(running, backend);
+}
 
 static int try_open(const char *backend, struct wtrack **t)
 {

@@ -30,6 +30,7 @@ struct test_case {
 	bool each_backend;
 	uint64_t needs;             /* WTRACK_CAP_* of the backend */
 	const char *(*lacks)(void); /* NULL, or why it cannot run here */
+	int kind;                   /* of memory that the backend watches */
 	bool fresh;                 /* in a process where nothing was opened */
 	int killed_by;              /* the signal that must kill that process */
 };
@@ -55,6 +56,12 @@ struct test_case {
 		.name = #f, .run = f, .each_backend = true, .needs = (caps), \
 		.lacks = (why)                                               \
 	}
+/* For each backend that has all of `caps` and watches this kind of memory. */
+#define CASE_ON_KIND(f, memory, caps, why)                                   \
+	{                                                                    \
+		.name = #f, .run = f, .each_backend = true, .needs = (caps), \
+		.lacks = (why), .kind = (memory)                             \
+	}
 /* In a fresh process, which must end well; or must be killed. */
 #define CASE_FRESH(f, why)                                        \
 	{                                                         \
@@ -63,6 +70,11 @@ struct test_case {
 #define CASE_FRESH_EACH(f)                                                \
 	{                                                                 \
 		.name = #f, .run = f, .each_backend = true, .fresh = true \
+	}
+#define CASE_FRESH_ON_KIND(f, memory)                                      \
+	{                                                                  \
+		.name = #f, .run = f, .each_backend = true, .fresh = true, \
+		.kind = (memory)                                           \
 	}
 #define CASE_KILLED(f, signal, why)                                  \
 	{                                                            \
@@ -107,9 +119,11 @@ const char *lacks_mprotect(void);
 
 /* ---- backends ---- */
 
-#define N_BACKENDS 5
+#define N_BACKENDS 6
 extern const char *const backend_names[N_BACKENDS];
 
+/* Whether the case that runs is for this backend. */
+bool runs_on(const char *backend);
 /* 0, or the negative errno of an open on this backend; tried each time. */
 int backend_error(const char *backend);
 /* An open handle. */
@@ -229,6 +243,12 @@ void check_at(bool ok, const char *what, const char *file, int line);
 
 /* Runs this program anew, with one argument; returns the wait status. */
 int run_self(const char *argument);
+
+/*
+ * Until this thread is the only one, or a second has gone: those that were
+ * joined are ending yet.  The kernel keeps some for io_uring.
+ */
+void await_end_of_threads(void);
 
 /* What a leak would change. */
 struct usage {

@@ -136,7 +136,11 @@ const char *mem_kind_name(enum mem_kind kind)
 bool watches_kind(struct wtrack *t, enum mem_kind kind)
 {
 	bool file = kind == MEM_FILE_PRIVATE || kind == MEM_FILE_SHARED;
+	struct wtrack_info info = { .size = sizeof(info) };
 
+	assert_int_equal(wtrack_info(t, &info), 0);
+	if (!strcmp(info.backend, "softdirty"))
+		return kind == MEM_ANON || kind == MEM_THP;
 	return !file || (caps_of(t) & WTRACK_CAP_FILES);
 }
 
@@ -209,6 +213,9 @@ struct mem mem_map(enum mem_kind kind, size_t pages, bool populate)
 		m.page = huge_page_size();
 	m.base = map_kind(kind, pages * m.page, &m.fd);
 	assert_ptr_not_equal(m.base, MAP_FAILED);
+	/* [K-soft-huge] MEM_THP is for that. */
+	if (kind == MEM_ANON && runs_on("softdirty"))
+		madvise(m.base, pages * m.page, MADV_NOHUGEPAGE);
 	for (size_t i = 0; populate && i < pages; i++)
 		*(volatile char *)(m.base + i * m.page) = 1;
 	return m;

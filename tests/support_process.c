@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,4 +110,16 @@ struct usage usage_now(void)
 	close(fd);
 	u.mapped_pages = strtoul(text, NULL, 10);
 	return u;
+}
+
+void await_end_of_threads(void)
+{
+	struct stat st;
+
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(stat("/proc/self/task", &st), 0);
+		if (st.st_nlink == 3)
+			return;
+		usleep(1000);
+	}
 }
