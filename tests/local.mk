@@ -56,6 +56,8 @@ CMOCKA_TESTS = \
 	%reldir%/live_sandbox_limits \
 	%reldir%/live_sandbox_mounts \
 	%reldir%/live_snapshot \
+	%reldir%/live_softdirty \
+	%reldir%/live_softdirty_threads \
 	%reldir%/live_stable \
 	%reldir%/live_suspend \
 	%reldir%/live_threads \
