@@ -15,8 +15,8 @@ set -euo pipefail
 
 # A series, and the backends that must open there.
 kernels=(
-	"6.1 softdirty mprotect all"
-	"6.12 scan softdirty mprotect all"
+	"6.1 wp monitor softdirty mprotect all"
+	"6.12 scan wp monitor softdirty mprotect all"
 )
 # An emulated processor is some twenty times slower, beside a build sixty.
 boot_seconds=${WTRACK_BOOT_SECONDS:-300}
@@ -63,9 +63,6 @@ make_root() {
 	add_program "$consumer" "$dir/consumer"
 	programs=("$dir/consumer")
 	for test in "$@"; do
-		# It runs hundreds of processes, to try a table of the library's
-		# against itself: minutes here, and no matter of the kernel.
-		[ "$(basename "$test")" != live_seccomp ] || continue
 		add_program "$test" "$dir/tests/$(basename "$test")"
 		programs+=("$dir/tests/$(basename "$test")")
 		names+=("$(basename "$test")")
@@ -77,6 +74,7 @@ make_root() {
 	cp "$root/scripts/guest/tests.sh" "$dir/payload"
 	cat >"$dir/settings" <<-END
 		export WTRACK_STRESS_SECONDS=${WTRACK_STRESS_SECONDS:-2}
+		export WTRACK_EMULATED=1
 		WTRACK_TEST_SECONDS=$test_seconds
 	END
 	pack_root "$dir"
