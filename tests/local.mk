@@ -38,6 +38,7 @@ CMOCKA_TESTS = \
 	%reldir%/bug_signal_death \
 	%reldir%/bug_split_mappings \
 	%reldir%/live_calls \
+	%reldir%/live_caps \
 	%reldir%/live_collect \
 	%reldir%/live_cursor \
 	%reldir%/live_fork \
