@@ -11,6 +11,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void each_foreign_fault_reaches_the_handler_of_before(void **state)
@@ -203,6 +204,34 @@ static void the_handler_has_the_flags_that_hosts_demand(void **state)
 	assert_false(ours.sa_flags & SA_NODEFER);
 }
 
+static volatile pid_t child;
+
+static void fork_and_jump(int sig, siginfo_t *si, void *context)
+{
+	note(sig, si, context);
+	child = fork();
+	siglongjmp(back, 1);
+}
+
+/* Both go on out of the handler, and both track. [G7] */
+static void a_handler_may_fork(void **state)
+{
+	int status = -1;
+
+	(void)state;
+	install(fork_and_jump, 0);
+	open_tracker();
+	store_to(watched);
+	if (!sigsetjmp(back, 1))
+		store_to_null();
+	assert_int_equal(calls, 1);
+	assert_tracks();
+	if (!child)
+		_exit(0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 /* A backend with WTRACK_CAP_NO_SIGNAL leaves the signal alone. */
 static void a_backend_without_signals_installs_no_handler(void **state)
 {
@@ -237,6 +266,7 @@ int main(int argc, char **argv)
 			   lacks_mprotect),
 		CASE_FRESH(a_sent_signal_is_ignored_where_it_was,
 			   lacks_mprotect),
+		CASE_FRESH(a_handler_may_fork, lacks_mprotect),
 		CASE_FRESH(a_later_handler_that_chains_is_fine, lacks_mprotect),
 		CASE_FRESH(the_handler_has_the_flags_that_hosts_demand,
 			   lacks_mprotect),
