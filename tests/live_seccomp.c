@@ -189,8 +189,10 @@ static void each_backend_has_rules(void **state)
 	for (size_t i = 0; i < WT_N_BACKENDS; i++) {
 		unsigned backend = wt_seccomp_backends(wt_backends[i]->name);
 
-		/* What needs a thread must be asked for. */
-		if (!backend || !(backend & unasked) != wt_backends[i]->thread)
+		/* What needs a thread, or disturbs others, must be named. */
+		if (!backend ||
+		    !(backend & unasked) != (wt_backends[i]->thread ||
+					     wt_backends[i]->only_named))
 			fail_msg("%s", wt_backends[i]->name);
 	}
 }

@@ -118,6 +118,9 @@ int scene_signal(const struct scene *s)
 
 const char *scene_lacks(const struct scene *s)
 {
+	if (s->kind == SCENE_HUGE && s->backend &&
+	    !strcmp(s->backend, "softdirty"))
+		return "it refuses such memory";
 	if (s->kind == SCENE_HUGE)
 		return lacks_hugetlb();
 	/* It opens again; and what kills a child does not kill its parent. */
