@@ -199,6 +199,9 @@ static int check_names(void)
 		struct wtrack *t = NULL;
 		int rc;
 
+		/* In no ranking, and it needs other doors. */
+		if (!strcmp(backend_names[i], "softdirty"))
+			continue;
 		o.backend = backend_names[i];
 		rc = wtrack_open(&o, &t);
 		if (rc != -EOPNOTSUPP || t)
