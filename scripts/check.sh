@@ -116,7 +116,7 @@ suite() {
 # sum NAME TARGET: a target that counts by itself, and says so in its last line.
 sum() {
 	local name=$1 rc=0 p=0 f=0 s=0
-	run "$name" timeout -k 10 700 make -C "$out/gcc" "$2" || rc=$?
+	run "$name" timeout -k 10 1000 make -C "$out/gcc" "$2" || rc=$?
 	read -r p f s < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
 		"$out/$name.log" | tail -n 1) || :
 	if [ $rc -ne 0 ] && [ "${f:-0}" -eq 0 ]; then

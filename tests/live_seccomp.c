@@ -15,6 +15,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -26,9 +27,14 @@ static const char *lacks_filters(void)
 }
 
 /* To try a table against itself is no matter of the kernel. */
+static bool is_emulated(void)
+{
+	return getenv("WTRACK_EMULATED");
+}
+
 static const char *lacks_speed(void)
 {
-	if (getenv("WTRACK_EMULATED"))
+	if (is_emulated())
 		return "hundreds of processes take minutes in an emulator";
 	return lacks_filters();
 }
@@ -49,6 +55,11 @@ static void assert_plays(const struct scene *s)
 
 static void play_all(const char *backend, bool opened)
 {
+	/* The others are played on the host, which lacks this one. */
+	if (is_emulated() && (!backend || strcmp(backend, "softdirty") != 0)) {
+		print_message("# not played in an emulator\n");
+		return;
+	}
 	for (int kind = 0; kind < SCENES; kind++) {
 		struct scene s = { backend, opened, -1, (enum scene_kind)kind };
 
