@@ -173,14 +173,14 @@ static void add_for_backends(struct program *p, const struct test_case *c)
 
 /*
  * valgrind runs one thread at a time, also if that waits for another.  And
- * ThreadSanitizer does not follow a process that forks beside a thread, nor one
+ * sanitizers do not follow a process that forks beside a thread, or its child,
+ * which must start another while their own locks are as they were; nor one
  * whose kernel entries are replaced meanwhile.
  */
 static bool left_out(const char *backend)
 {
 	return !strcmp(backend, "monitor") &&
-	       (under_valgrind() ||
-		(lacks_untouched_threads() && !&only_threads));
+	       (under_valgrind() || (lacks_native_run() && !&only_threads));
 }
 
 static int look_at_backends(struct program *p)

@@ -108,7 +108,7 @@ const char *lacks_hugetlb(void);
 const char *lacks_root(void);
 /*
  * Defined by programs that neither fork nor replace kernel entries: then their
- * cases on the monitor run under ThreadSanitizer, too.
+ * cases on the monitor run under sanitizers, too.
  */
 extern const bool only_threads __attribute__((weak));
 bool under_valgrind(void);
