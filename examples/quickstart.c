@@ -84,6 +84,7 @@ static void round_trip(char *text, size_t len, const char *original)
 
 int main(int argc, char **argv)
 {
+	struct wtrack_options options = WTRACK_OPTIONS_INIT;
 	struct wtrack_info info = { .size = sizeof(info) };
 	int fd = argc == 2 ? open(argv[1], O_RDONLY) : -1;
 	off_t len = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
@@ -97,7 +98,8 @@ int main(int argc, char **argv)
 	char *buf = aligned_alloc(page, pages * page);
 	seen = malloc(pages);
 
-	check("open", wtrack_open(NULL, &t));
+	options.require = WTRACK_CAP_FILES; /* the text is a mapped file */
+	check("open", wtrack_open(&options, &t));
 	check("watch", wtrack_watch(t, map, pages * page, 0));
 	round_trip(map, (size_t)len, file);
 	check("watch", wtrack_watch(t, buf, pages * page, 0));

@@ -51,7 +51,7 @@ run_one() {
 		>"$log" 2>&1 && line=$(grep "^backend=$backend " "$log"); then
 		rows+=$(row "$line")$'\n'
 	elif is_unavailable "$log" && ! is_required "$backend"; then
-		rows+="$backend|not available here"$'\n'
+		rows+="$backend|not here, or not for files"$'\n'
 	else
 		tail -n 20 "$log"
 		rows+="$backend|FAILED (see above)"$'\n'
