@@ -16,46 +16,14 @@
 
 #define WT_API __attribute__((visibility("default")))
 
-/* [K-uffd-api] One attempt for each descriptor. */
-static int handshake(int fd, uint64_t features)
-{
-	struct wt_uffdio_api api;
-	int rc;
-
-	if (fd < 0)
-		return fd;
-	memset(&api, 0, sizeof(api));
-	api.api = WT_UFFD_API;
-	api.features = features;
-	rc = wt_sys_ioctl(fd, WT_UFFDIO_API, &api);
-	if (rc < 0) {
-		wt_sys_close(fd);
-		return rc;
-	}
-	return fd;
-}
-
-static int by_device(void)
-{
-	int dev = wt_sys_open("/dev/userfaultfd", O_RDWR);
-	int fd;
-
-	if (dev < 0)
-		return dev;
-	fd = wt_sys_ioctl_value(dev, WT_USERFAULTFD_IOC_NEW,
-				O_CLOEXEC | O_NONBLOCK);
-	wt_sys_close(dev);
-	return fd;
-}
-
 int wt_probe_uffd(const struct wtrack_probe *p, uint64_t features)
 {
 	if (!p->door_user)
-		return handshake(wt_sys_userfaultfd(WT_UFFD_USER_MODE_ONLY),
-				 features);
+		return wt_uffd_handshake(
+			wt_sys_userfaultfd(WT_UFFD_USER_MODE_ONLY), features);
 	if (!p->door_syscall)
-		return handshake(wt_sys_userfaultfd(0), features);
-	return handshake(by_device(), features);
+		return wt_uffd_handshake(wt_sys_userfaultfd(0), features);
+	return wt_uffd_handshake(wt_uffd_from_device(), features);
 }
 
 /* 0, or the negative errno that stands in place of the descriptor. */
@@ -69,10 +37,12 @@ static int close_again(int fd)
 
 void wt_probe_doors(struct wtrack_probe *p)
 {
-	p->door_device = close_again(handshake(by_device(), 0));
-	p->door_syscall = close_again(handshake(wt_sys_userfaultfd(0), 0));
-	p->door_user = close_again(
-		handshake(wt_sys_userfaultfd(WT_UFFD_USER_MODE_ONLY), 0));
+	p->door_device =
+		close_again(wt_uffd_handshake(wt_uffd_from_device(), 0));
+	p->door_syscall =
+		close_again(wt_uffd_handshake(wt_sys_userfaultfd(0), 0));
+	p->door_user = close_again(wt_uffd_handshake(
+		wt_sys_userfaultfd(WT_UFFD_USER_MODE_ONLY), 0));
 	p->door_pagemap =
 		close_again(wt_sys_open("/proc/self/pagemap", O_RDONLY));
 	/* Opening it is harmless; every write to it concerns the process. */

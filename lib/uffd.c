@@ -14,7 +14,7 @@
  * descriptor unusable: so each set of features is an attempt on a descriptor of
  * its own.
  */
-static int handshake(int fd, uint64_t features)
+int wt_uffd_handshake(int fd, uint64_t features)
 {
 	struct wt_uffdio_api api;
 	int rc;
@@ -32,7 +32,7 @@ static int handshake(int fd, uint64_t features)
 	return fd;
 }
 
-static int from_device(void)
+int wt_uffd_from_device(void)
 {
 	int dev = wt_sys_open("/dev/userfaultfd", O_RDWR);
 	int fd;
@@ -62,7 +62,7 @@ static int try_door(struct wt_uffd *u, int (*door)(void), const uint64_t *sets)
 	int fd = -EINVAL;
 
 	for (; *sets && fd == -EINVAL; sets++) {
-		fd = handshake(door(), *sets);
+		fd = wt_uffd_handshake(door(), *sets);
 		u->features = *sets;
 	}
 	if (fd < 0)
@@ -79,7 +79,7 @@ int wt_uffd_open(struct wt_uffd *u, const uint64_t *sets,
 		int (*open)(void);
 		int *result;
 	} door[] = {
-		{ from_device, &doors->device },
+		{ wt_uffd_from_device, &doors->device },
 		{ from_syscall, &doors->syscall },
 		{ from_user, &doors->user },
 	};

@@ -43,6 +43,11 @@ int wt_uffd_open(struct wt_uffd *u, const uint64_t *sets,
 		 struct wt_doors *doors);
 void wt_uffd_close(struct wt_uffd *u);
 
+/* A bare descriptor by the device, without a handshake; or a negative errno. */
+int wt_uffd_from_device(void);
+/* Asks for these features; on error, which it returns, `fd` is closed. */
+int wt_uffd_handshake(int fd, uint64_t features);
+
 /* Page-aligned; negative errno of the ioctl. */
 int wt_uffd_register(const struct wt_uffd *u, uintptr_t start, uintptr_t end);
 int wt_uffd_unregister(const struct wt_uffd *u, uintptr_t start, uintptr_t end);
