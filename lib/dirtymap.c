@@ -10,15 +10,12 @@
  * summary bit.
  */
 #include "dirtymap.h"
-#include "mem.h"
+#include "sparse.h"
 #include "sys.h"
 
-#include <errno.h>
-
-/* 2^18 pages: 64 summary words of 64 bits, each bit for a word of 64 pages. */
-#define CHUNK_SHIFT 18
-#define WORDS       ((size_t)1 << (CHUNK_SHIFT - 6))
-#define SUMMARIES   (WORDS / 64)
+/* 64 summary words of 64 bits, each bit for a word of 64 pages. */
+#define WORDS     ((size_t)1 << (WT_SPARSE_SHIFT - 6))
+#define SUMMARIES (WORDS / 64)
 
 struct chunk {
 	uint64_t summary[SUMMARIES];
@@ -26,16 +23,7 @@ struct chunk {
 	uint64_t word[WORDS];
 };
 
-/* 57 bits of address less the chunk's 30 make 27: two levels of a few pages. */
-#define LOW_BITS  13
-#define HIGH_BITS 14
-
-struct directory {
-	struct chunk *at[(size_t)1 << LOW_BITS];
-};
-
-static struct directory *directories[(size_t)1 << HIGH_BITS];
-static uint64_t bytes;
+static struct wt_sparse map;
 
 static uintptr_t page_of(uintptr_t addr)
 {
@@ -44,59 +32,18 @@ static uintptr_t page_of(uintptr_t addr)
 
 static struct chunk *chunk_at(uintptr_t page)
 {
-	uintptr_t i = page >> CHUNK_SHIFT;
-	struct directory *d;
-
-	if (i >> (LOW_BITS + HIGH_BITS))
-		return NULL;
-	d = __atomic_load_n(&directories[i >> LOW_BITS], __ATOMIC_ACQUIRE);
-	if (!d)
-		return NULL;
-	return __atomic_load_n(&d->at[i & ((1u << LOW_BITS) - 1)],
-			       __ATOMIC_ACQUIRE);
-}
-
-static int reserve_chunk(uintptr_t page)
-{
-	uintptr_t i = page >> CHUNK_SHIFT;
-	void *p;
-	int rc;
-
-	if (i >> (LOW_BITS + HIGH_BITS))
-		return -ENOMEM;
-	if (!directories[i >> LOW_BITS]) {
-		rc = wt_map(sizeof(struct directory), &p, &bytes);
-		if (rc)
-			return rc;
-		__atomic_store_n(&directories[i >> LOW_BITS],
-				 (struct directory *)p, __ATOMIC_RELEASE);
-	}
-	if (chunk_at(page))
-		return 0;
-	rc = wt_map(sizeof(struct chunk), &p, &bytes);
-	if (rc)
-		return rc;
-	__atomic_store_n(
-		&directories[i >> LOW_BITS]->at[i & ((1u << LOW_BITS) - 1)],
-		(struct chunk *)p, __ATOMIC_RELEASE);
-	return 0;
+	return wt_sparse_at(&map, page);
 }
 
 int wt_dirty_reserve(uintptr_t start, uintptr_t end)
 {
-	uintptr_t page = page_of(start), last = page_of(end);
-	int rc = 0;
-
-	while (!rc && page < last) {
-		rc = reserve_chunk(page);
-		page = ((page >> CHUNK_SHIFT) + 1) << CHUNK_SHIFT;
-	}
-	return rc;
+	return wt_sparse_reserve(&map, page_of(start), page_of(end),
+				 sizeof(struct chunk));
 }
 
 uint64_t wt_dirty_bytes(void)
 {
-	return __atomic_load_n(&bytes, __ATOMIC_RELAXED);
+	return __atomic_load_n(&map.bytes, __ATOMIC_RELAXED);
 }
 
 /* A position in the map: the word that holds `page`, and bits from it on. */

@@ -2,11 +2,9 @@
 /*
  * dirtymap.h: one bit a page, for backends whose kernel keeps none.
  *
- * The map covers the whole address space by chunks of 2^18 pages (1 GiB of
- * 4 KiB pages, 32 KiB of bits) behind a two-level directory.  Chunks appear
- * when memory is first watched and stay: handlers and collectors use them
- * without locks and without fear that they vanish.  A summary bit for each
- * word lets a collection pass over clean memory at 16 MiB a cache line.
+ * The map covers the whole address space by chunks (sparse.h) of 32 KiB of
+ * bits.  A summary bit for each word lets a collection pass over clean memory
+ * at 16 MiB a cache line.
  */
 #ifndef WT_DIRTYMAP_H
 #define WT_DIRTYMAP_H

@@ -51,6 +51,8 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/softdirty.c \
 	%reldir%/softdirty.h \
 	%reldir%/softdirty_collect.c \
+	%reldir%/sparse.c \
+	%reldir%/sparse.h \
 	%reldir%/sys.c \
 	%reldir%/sys.h \
 	%reldir%/tracker.c \
