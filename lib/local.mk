@@ -53,6 +53,8 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/softdirty_collect.c \
 	%reldir%/sparse.c \
 	%reldir%/sparse.h \
+	%reldir%/stretch.c \
+	%reldir%/stretch.h \
 	%reldir%/sys.c \
 	%reldir%/sys.h \
 	%reldir%/tracker.c \
