@@ -77,19 +77,51 @@ int wt_wp_arm(struct wtrack *t, const struct wt_span *s, unsigned flags)
 	return rc;
 }
 
+/* Page by page where a part is not registered any more: -ENOENT, and done. */
+static int unprotect(const struct wt_wp *wp, const struct wt_span *s)
+{
+	int rc = wt_uffd_protect(&wp->uffd, s->start, s->end, false);
+
+	if (rc != -ENOENT || (s->attr & WT_HUGETLB))
+		return rc;
+	for (uintptr_t at = s->start; at < s->end; at += wt_page_size())
+		wt_uffd_protect(&wp->uffd, at, at + wt_page_size(), false);
+	return rc;
+}
+
 int wt_wp_mark(struct wtrack *t, const struct wt_span *s)
 {
 	struct wt_wp *wp = room_of(t);
 	int rc;
 
 	if (!(s->attr & WT_STABLE))
-		return wt_uffd_protect(&wp->uffd, s->start, s->end, false);
+		return unprotect(wp, s);
 	wt_announce_any(&wp->announced);
 	wt_dirty_set(s->start, s->end);
-	rc = wt_uffd_protect(&wp->uffd, s->start, s->end, false);
+	rc = unprotect(wp, s);
 	wt_dirty_set(s->start, s->end);
 	wt_withdraw_any(&wp->announced);
 	return rc;
+}
+
+/*
+ * Of a block in which a mapping was replaced the rest is registered still, but
+ * nothing can be done to all of it: then the page of the fault has to do.
+ */
+static int unprotect_block(const struct wt_uffd *uffd,
+			   const struct wt_span *block, uintptr_t addr,
+			   bool asleep)
+{
+	uintptr_t start = block->start, end = block->end;
+	int rc = asleep ? wt_uffd_unprotect_asleep(uffd, start, end)
+			: wt_uffd_protect(uffd, start, end, false);
+
+	if (!rc || (block->attr & WT_HUGETLB))
+		return rc;
+	start = addr & ~(wt_page_size() - 1);
+	end = start + wt_page_size();
+	return asleep ? wt_uffd_unprotect_asleep(uffd, start, end)
+		      : wt_uffd_protect(uffd, start, end, false);
 }
 
 int wt_wp_resolve(struct wtrack *t, const struct wt_span *s, uintptr_t addr)
@@ -100,11 +132,10 @@ int wt_wp_resolve(struct wtrack *t, const struct wt_span *s, uintptr_t addr)
 	int rc;
 
 	if (!(s->attr & WT_STABLE))
-		return wt_uffd_protect(&wp->uffd, block.start, block.end,
-				       false);
+		return unprotect_block(&wp->uffd, &block, addr, false);
 	slot = wt_announce(&wp->announced, addr);
 	wt_dirty_set(block.start, block.end);
-	rc = wt_uffd_unprotect_asleep(&wp->uffd, block.start, block.end);
+	rc = unprotect_block(&wp->uffd, &block, addr, true);
 	wt_dirty_set(block.start, block.end);
 	wt_withdraw_announcement(&wp->announced, slot);
 	/* Not before: a writer that went on might clear, and find it dirty. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
@@ -163,6 +164,39 @@ static void marking_is_of_whole_grains(void **state)
 	mem_unmap(&m);
 }
 
+/* [G1] Who stores or is prepared beside what was replaced must not fail. */
+static void part_of_a_grain_may_be_replaced(void **state)
+{
+	struct wtrack *t = open_grain(*state, 16 * page_size());
+	struct mem m = mem_map(MEM_THP, 32, true);
+	struct view v;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	if (t && is_precise(t)) {
+		watch_pages(t, &m, 0, 32, 0);
+		assert_ptr_equal(
+			mmap(page_of(&m, 5), m.page, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+			page_of(&m, 5));
+		store(&m, 9);
+		store(&m, 2);
+		store(&m, 5);
+		assert_int_equal(write(fds[1], "k", 1), 1);
+		assert_int_equal(wtrack_prepare_write(t, page_of(&m, 12), 1),
+				 0);
+		assert_int_equal(read(fds[0], page_of(&m, 12), 1), 1);
+		view_collect(&v, t, &m, 64, WTRACK_GET);
+		assert_true(v.flags[2] && v.flags[9] && v.flags[12]);
+		assert_true(v.flags[5]);
+		assert_int_equal(v.flags[16], 0);
+	}
+	close(fds[0]);
+	close(fds[1]);
+	wtrack_close(t);
+	mem_unmap(&m);
+}
+
 /* ---- huge pages stay whole ---- */
 
 static unsigned long huge_kib(const struct mem *m)
@@ -237,6 +271,7 @@ int main(void)
 		CASE_EACH(a_store_dirties_its_grain_only),
 		CASE_EACH(a_cursor_cuts_a_grain),
 		CASE_EACH(marking_is_of_whole_grains),
+		CASE_EACH(part_of_a_grain_may_be_replaced),
 		CASE_EACH(huge_pages_stay_whole),
 	};
 
