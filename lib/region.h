@@ -88,6 +88,9 @@ int wt_table_reserve(struct wt_table *t, size_t n);
  */
 void wt_table_insert(struct wt_table *t, const struct wt_range *r,
 		     uintptr_t fresh);
+/* Puts `r` in the place of what is watched there, all of it, in one step. */
+void wt_table_replace(struct wt_table *t, const struct wt_range *r,
+		      uintptr_t fresh);
 /* Removes [start, end) and cuts the ranges that reach over it. */
 void wt_table_remove(struct wt_table *t, uintptr_t start, uintptr_t end);
 

@@ -151,6 +151,8 @@ static uintptr_t *cell_take(struct wt_table *t, uintptr_t value)
 
 /* What a change puts in the place of the leaves [first, last]. */
 struct splice {
+	const struct wt_range *add; /* until it is put in */
+	bool replaces;              /* there is one, which may overlap */
 	struct wt_range at[2 * WT_LEAF_RANGES + 3];
 	size_t n;
 	uintptr_t *dead[2 * WT_LEAF_RANGES + 3]; /* cells no longer used */
@@ -165,6 +167,13 @@ static void keep(struct splice *s, const struct wt_range *r, uintptr_t start,
 	s->at[s->n++] = part;
 }
 
+static void put_in(struct splice *s)
+{
+	if (s->add)
+		s->at[s->n++] = *s->add;
+	s->add = NULL;
+}
+
 /* Puts what is left of `r`, which overlaps [lo, hi), into the splice. */
 static void cut(struct wt_table *t, struct splice *s, const struct wt_range *r,
 		uintptr_t lo, uintptr_t hi)
@@ -174,35 +183,36 @@ static void cut(struct wt_table *t, struct splice *s, const struct wt_range *r,
 
 	if (left)
 		keep(s, r, r->start, lo, fresh);
-	/* The upper half is cleared apart from the lower: a cell of its own. */
-	if (left && right)
+	if (right)
+		put_in(s);
+	/*
+	 * The upper half is cleared apart from the lower: a cell of its own.
+	 * So it is if what it had is replaced, with readers of the old.
+	 */
+	if (!left && (!right || s->replaces))
+		s->dead[s->n_dead++] = fresh;
+	if (right && (left || s->replaces))
 		fresh = cell_take(t, at > hi ? at : hi);
 	else if (right && at < hi)
 		STORE(*fresh, hi);
 	if (right)
 		keep(s, r, hi, r->end, fresh);
-	if (!left && !right)
-		s->dead[s->n_dead++] = fresh;
 }
 
 static void gather(struct wt_table *t, struct splice *s,
-		   const struct wt_leaf *leaf, uintptr_t lo, uintptr_t hi,
-		   const struct wt_range *add)
+		   const struct wt_leaf *leaf, uintptr_t lo, uintptr_t hi)
 {
 	for (size_t i = 0; i < leaf->n; i++) {
 		struct wt_range r = range_at(leaf, i);
 
-		if (add && r.start >= hi) {
-			s->at[s->n++] = *add;
-			add = NULL;
-		}
+		if (r.start >= hi)
+			put_in(s);
 		if (r.end <= lo || r.start >= hi)
 			s->at[s->n++] = r;
 		else
 			cut(t, s, &r, lo, hi);
 	}
-	if (add)
-		s->at[s->n++] = *add;
+	put_in(s);
 }
 
 static bool alike(const struct wt_range *a, const struct wt_range *b)
@@ -284,16 +294,18 @@ static void change(struct wt_table *t, uintptr_t lo, uintptr_t hi,
 	uint64_t before = 0;
 	struct splice s;
 
+	s.add = add;
+	s.replaces = add != NULL;
 	s.n = 0;
 	s.n_dead = 0;
 	STORE(root->n, (size_t)0);
 	copy_entries(root, old, 0, first);
-	if (!old->n && add)
-		s.at[s.n++] = *add;
+	if (!old->n)
+		put_in(&s);
 	if (old->n)
-		gather(t, &s, old->at[first].leaf, lo, hi, add);
+		gather(t, &s, old->at[first].leaf, lo, hi);
 	if (last > first)
-		gather(t, &s, old->at[last].leaf, lo, hi, NULL);
+		gather(t, &s, old->at[last].leaf, lo, hi);
 	if (add)
 		join(&s);
 	emit(t, &s, root, last + 1 >= old->n);
@@ -309,13 +321,19 @@ static void change(struct wt_table *t, uintptr_t lo, uintptr_t hi,
 		wt_pool_give(&t->cells, s.dead[i]);
 }
 
-void wt_table_insert(struct wt_table *t, const struct wt_range *r,
-		     uintptr_t fresh)
+void wt_table_replace(struct wt_table *t, const struct wt_range *r,
+		      uintptr_t fresh)
 {
 	struct wt_range add = *r;
 
 	add.fresh = cell_take(t, fresh);
 	change(t, r->start, r->end, &add);
+}
+
+void wt_table_insert(struct wt_table *t, const struct wt_range *r,
+		     uintptr_t fresh)
+{
+	wt_table_replace(t, r, fresh);
 	STORE(t->bytes, t->bytes + (r->end - r->start));
 }
 

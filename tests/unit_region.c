@@ -97,6 +97,28 @@ static void remove_range(struct wt_table *t, size_t lo, size_t hi)
 		shadow.attr[lo] = 0;
 }
 
+/* The part of one range that lies in [lo, hi) gets other attributes. */
+static void replace(struct wt_table *t, size_t lo, size_t hi)
+{
+	static uint32_t id = 1u << 31;
+	size_t end = shadow_end(lo);
+	struct wt_range r = { addr_of(lo), 0, 4 + next_random() % 3, NULL };
+
+	hi = hi < end ? hi : end;
+	r.end = addr_of(hi);
+	assert_int_equal(wt_table_reserve(t, 2), 0);
+	wt_table_replace(t, &r, r.start);
+	/* The part above is a range of its own. */
+	for (size_t i = hi; i < end; i++)
+		shadow.id[i] = id;
+	id++;
+	for (; lo < hi; lo++) {
+		shadow.attr[lo] = r.attr;
+		shadow.id[lo] = id;
+	}
+	id++;
+}
+
 /* The whole table, by peeking from end to end. */
 static void assert_same(const struct wt_table *t)
 {
@@ -152,6 +174,8 @@ static void step(struct wt_table *t, unsigned longest)
 			 !shadow_free(lo, hi));
 	if (shadow_free(lo, hi))
 		insert(t, lo, hi);
+	else if (shadow.attr[lo] && next_random() % 3 == 0)
+		replace(t, lo, hi);
 	else if (shadow_full(lo, hi))
 		remove_range(t, lo, hi);
 	assert_finds(t, next_random() % UNITS);
