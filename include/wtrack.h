@@ -67,6 +67,32 @@ struct wtrack_snapshot;
 #define WTRACK_OPEN_THREAD 0x2u
 
 /*
+ * When a page that was found dirty is armed again, so that its next store is
+ * noticed.  `exact`: always, at the price of a fault for each page and epoch.
+ * The others leave hot pages un-armed and report them as WTRACK_RUN_PRESUMED
+ * until a re-check finds them clean; the two differ in what is 0 below.
+ */
+#define WTRACK_POLICY_EXACT 0u
+/* For who looks through dirty pages again: after 1, 8 to 64, 1500 ns. */
+#define WTRACK_POLICY_RESCAN 1u
+/* For who copies them: after 2, 2 to 16, 4000 ns. */
+#define WTRACK_POLICY_COPY 2u
+
+struct wtrack_policy {
+	size_t size;    /* sizeof(struct wtrack_policy) */
+	uint32_t kind;  /* WTRACK_POLICY_* */
+	uint32_t after; /* hot: dirty in so many epochs running; 1 to 4 */
+	/* Epochs until a re-check, doubled while it finds the page dirty. */
+	uint32_t from;    /* at first: a power of two, 2 to 1024 */
+	uint32_t to;      /* at most: a power of two, up to 128 times `from` */
+	uint32_t page_ns; /* what a false page costs the consumer */
+};
+#define WTRACK_POLICY_INIT(kind)                                 \
+	{                                                        \
+		sizeof(struct wtrack_policy), (kind), 0, 0, 0, 0 \
+	}
+
+/*
  * Options of wtrack_open().  All zero but `size` means the defaults.  A
  * shorter structure is accepted, a longer one if what is unknown is zero.
  */

@@ -35,6 +35,8 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/options.h \
 	%reldir%/pagemap.c \
 	%reldir%/pagemap.h \
+	%reldir%/policy.c \
+	%reldir%/policy.h \
 	%reldir%/probe.c \
 	%reldir%/probe.h \
 	%reldir%/probe_kernel.c \

@@ -34,16 +34,27 @@ static int check_grain(size_t grain)
 	return 0;
 }
 
-static int take(const struct wtrack_options *opts, struct wtrack_options *out)
+int wt_struct_take(const void *from, void *out, size_t known)
 {
-	size_t known = sizeof(*out), size = opts->size;
+	size_t size;
 
-	if (size < sizeof(opts->size))
+	memcpy(&size, from, sizeof(size));
+	if (size < sizeof(size))
 		return -EINVAL;
 	if (size > known &&
-	    !all_zero((const unsigned char *)opts + known, size - known))
+	    !all_zero((const unsigned char *)from + known, size - known))
 		return -E2BIG;
-	memcpy(out, opts, size < known ? size : known);
+	memset(out, 0, known);
+	memcpy(out, from, size < known ? size : known);
+	return 0;
+}
+
+static int take(const struct wtrack_options *opts, struct wtrack_options *out)
+{
+	int rc = wt_struct_take(opts, out, sizeof(*out));
+
+	if (rc)
+		return rc;
 	if ((out->flags & ~(uint64_t)KNOWN_FLAGS) ||
 	    (out->require & ~(uint64_t)KNOWN_CAPS))
 		return -EINVAL;

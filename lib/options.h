@@ -13,6 +13,12 @@ int wt_options_read(const struct wtrack_options *opts,
 		    struct wtrack_options *out);
 
 /*
+ * Copies the caller's struct to `out` of `known` bytes, zeroes where it has
+ * less.  -EINVAL (it has no size), -E2BIG (what is set is unknown here).
+ */
+int wt_struct_take(const void *from, void *out, size_t known);
+
+/*
  * Copies `from` (with its `size` set to its own size) to the caller's struct of
  * another size: what fits, and zeroes behind.  -EINVAL if that has no room for
  * more than the size.

@@ -26,7 +26,18 @@
 #define WT_HUGETLB    0x08u
 #define WT_FILE       0x10u /* page cache behind it: shmem or file */
 #define WT_STABLE     0x20u /* promised: WTRACK_WATCH_STABLE */
-#define WT_SHIFT_BITS 8     /* log2 of the grain from this bit on */
+#define WT_SHIFT_BITS 8     /* log2 of the grain in the 8 bits from here on */
+/* A policy (policy.h): the bits where its fields are kept. */
+#define WT_POLICY_KIND  16
+#define WT_POLICY_AFTER 18
+#define WT_POLICY_FROM  21
+#define WT_POLICY_TO    25
+#define WT_POLICY_COST  32
+/* The policy has a state for each page (heat.h) and is asked. */
+#define WT_POLICY ((uint64_t)1 << 30)
+/* Pages that were never populated and cleared are un-armed, and not dirty. */
+#define WT_LAZY        ((uint64_t)1 << 31)
+#define WT_POLICY_MASK (~(uint64_t)0 << WT_POLICY_KIND)
 
 /* Not an address: nothing in the range is initial. */
 #define WT_NOT_FRESH UINTPTR_MAX
@@ -45,7 +56,7 @@ struct wt_range {
 /* Bytes; more than a page if it is hugetlb or the handle asked for more. */
 static inline size_t wt_range_grain(uint64_t attr)
 {
-	return (size_t)1 << (attr >> WT_SHIFT_BITS);
+	return (size_t)1 << (attr >> WT_SHIFT_BITS & 0xff);
 }
 
 /* What a leaf of a kilobyte holds: one peek copies at most so many. */

@@ -77,6 +77,9 @@ CMOCKA_TESTS = \
 	%reldir%/unit_inject_entries \
 	%reldir%/unit_no_memory \
 	%reldir%/unit_options \
+	%reldir%/unit_policy \
+	%reldir%/unit_policy_pages \
+	%reldir%/unit_policy_plan \
 	%reldir%/unit_probe \
 	%reldir%/unit_probe_refused \
 	%reldir%/unit_region \
