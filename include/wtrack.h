@@ -111,10 +111,12 @@ struct wtrack_options {
 	 * not "scan" or "softdirty".
 	 */
 	size_t grain;
+	/* Of what the handle watches, see wtrack_set_policy(); NULL: exact. */
+	const struct wtrack_policy *policy;
 };
-#define WTRACK_OPTIONS_INIT                                  \
-	{                                                    \
-		sizeof(struct wtrack_options), 0, 0, NULL, 0 \
+#define WTRACK_OPTIONS_INIT                                        \
+	{                                                          \
+		sizeof(struct wtrack_options), 0, 0, NULL, 0, NULL \
 	}
 
 /*
@@ -173,6 +175,7 @@ int wtrack_unwatch(struct wtrack *t, void *addr, size_t len);
 #define WTRACK_RUN_DEGRADED  0x08u /* precision given up: limits, errors */
 #define WTRACK_RUN_UNTRACKED 0x10u /* this backend tracks nothing */
 #define WTRACK_RUN_COARSE    0x20u /* one store dirties more than a page */
+#define WTRACK_RUN_PRESUMED  0x40u /* left un-armed by policy or advice */
 
 /* Dirty pages [start, end), as addresses. */
 struct wtrack_run {
@@ -188,14 +191,12 @@ struct wtrack_run {
 struct wtrack_cursor {
 	uintptr_t next;
 	uintptr_t end;
-	uint64_t reserved[2]; /* 0 */
+	uint64_t share;    /* 0, or of a pass: set by wtrack_split() */
+	uint64_t reserved; /* 0 */
 };
-#define WTRACK_CURSOR_INIT   \
-	{                    \
-		0, 0,        \
-		{            \
-			0, 0 \
-		}            \
+#define WTRACK_CURSOR_INIT \
+	{                  \
+		0, 0, 0, 0 \
 	}
 
 #define WTRACK_GET     0x1u /* report dirty pages */
@@ -213,10 +214,61 @@ struct wtrack_cursor {
  * thread; what stays dirty for lack of it is marked WTRACK_RUN_DEGRADED.
  * Returns the number of runs.  Errors: -EINVAL.
  * Safe with other threads stopped anywhere [G4]; not async-signal-safe.
- * Uses up to 4 KiB of stack.  Since 0.1.
+ * Uses up to 4 KiB of stack, 8 under a policy other than exact.  Since 0.1.
  */
 ssize_t wtrack_collect(struct wtrack *t, struct wtrack_cursor *at,
 		       struct wtrack_run *runs, size_t nruns, unsigned flags);
+
+/*
+ * Cuts what `at` has left (NULL: the whole handle) into up to `n` cursors of
+ * about equal watched bytes, for threads that collect at the same time: each
+ * page belongs to one.  Cuts lie at multiples of 2 MiB.  A pass is complete
+ * when all of them are.  Returns how many there are; 0: nothing is watched
+ * there.  Errors: -EINVAL.  Since 0.1.
+ */
+ssize_t wtrack_split(struct wtrack *t, const struct wtrack_cursor *at,
+		     struct wtrack_cursor *parts, size_t n);
+
+/*
+ * Makes clean exactly the given runs, which a look (WTRACK_GET) reported, in
+ * ascending order: a look and a clearing of all that it reported equal one
+ * collection of both.  The policy decides what of it is armed.  Threads may
+ * write meanwhile, if contents are read after this has returned.  What is not
+ * watched any more, or reported as lost, is passed over.  What cannot be made
+ * clean stays dirty, and the rest is done.
+ * Errors: -EINVAL (nothing was done), -EAGAIN (no WTRACK_CAP_CONCURRENT, and
+ * other threads), -ENOENT (lost since), -ENOMEM, -EPERM, -EACCES or -EBADF.
+ * Safe with other threads stopped anywhere [G4]; not async-signal-safe.
+ * Since 0.1.
+ */
+int wtrack_clear(struct wtrack *t, const struct wtrack_run *runs, size_t n);
+
+/*
+ * Sets the policy of the watched [addr, addr + len), in whole pages, or with
+ * `addr` NULL and `len` 0 that of the handle: of all it watches and will watch.
+ * Pages that were left un-armed stay presumed until they are armed.
+ * Errors: -EINVAL, -E2BIG (unknown field set), -ENOENT (part is not watched),
+ * -ENOMEM.  Nothing is changed on error.  Not async-signal-safe.  Since 0.1.
+ */
+int wtrack_set_policy(struct wtrack *t, void *addr, size_t len,
+		      const struct wtrack_policy *policy);
+
+/* Leave un-armed: will be written.  Dirty, presumed, until other advice. */
+#define WTRACK_ADVISE_WRITES 1
+/* Arm now, hot or not, and make clean: contents are read after the return. */
+#define WTRACK_ADVISE_ARM 2
+/* The policy decides again. */
+#define WTRACK_ADVISE_NORMAL 3
+
+/*
+ * Tells what will be done with the watched pages that contain
+ * [addr, addr + len).  To leave pages un-armed until they are next cleared is
+ * wtrack_mark(), or WTRACK_WATCH_DIRTY for a whole range.
+ * Errors: -EINVAL, -ENOENT (part is not watched, or not any more), -ENOMEM,
+ * -EAGAIN, -EPERM, -EACCES or -EBADF, as above.
+ * Not async-signal-safe.  Since 0.1.
+ */
+int wtrack_advise(struct wtrack *t, void *addr, size_t len, int advice);
 
 /*
  * Makes dirty the pages that contain [addr, addr + len): for stores that no
@@ -238,13 +290,20 @@ int wtrack_prepare_write(struct wtrack *t, void *addr, size_t len);
 #define WTRACK_RANGE_INITIAL 0x1u /* addr: dirty since watched or forked */
 #define WTRACK_RANGE_LOST    0x2u /* mapping at addr was replaced or is gone */
 #define WTRACK_RANGE_COARSE  0x4u /* one store dirties more than a page */
+#define WTRACK_RANGE_UNARMED 0x8u /* addr: left so by policy or advice */
 
 struct wtrack_range_info {
 	size_t size; /* sizeof(struct wtrack_range_info), set by the caller */
 	uintptr_t start;
 	uintptr_t end;
-	size_t grain;   /* bytes that one store makes dirty */
-	uint64_t flags; /* WTRACK_RANGE_* */
+	size_t grain;    /* bytes that one store makes dirty */
+	uint64_t flags;  /* WTRACK_RANGE_* */
+	uint32_t policy; /* WTRACK_POLICY_*, and what is not 0 of the others: */
+	uint32_t after;
+	uint32_t from;
+	uint32_t to;
+	uint32_t page_ns;
+	uint32_t reserved; /* 0 */
 };
 
 /*
@@ -273,6 +332,15 @@ struct wtrack_info {
 	int door_selftest; /* the scan backend's self-test */
 	int door_signal;   /* SIGSEGV and the mprotect backend's self-test */
 	int handler; /* -EBUSY: another signal handler was installed later */
+	uint32_t policy; /* WTRACK_POLICY_* of what is watched from now on */
+	/* What the policy reckons with, measured once; ns, 0: not measured. */
+	uint32_t fault_ns;    /* the first store to an armed page */
+	uint32_t arm_ns;      /* arming one page by itself */
+	uint32_t arm_page_ns; /* each further page that touches it */
+	uint32_t fused_ns;    /* a fused look and clearing, per page table */
+	uint32_t call_ns;     /* and the call itself */
+	uint32_t look_ns;     /* a look alone, per page table */
+	uint32_t reserved;    /* 0 */
 };
 
 /*
@@ -344,6 +412,19 @@ struct wtrack_stats {
 	uint64_t watched_bytes; /* watched now */
 	uint64_t memory_bytes;  /* mapped by the library for this handle */
 	uint64_t handler_replaced; /* calls that found another signal handler */
+	/* Of policies other than exact, in pages (of the range's grain): */
+	uint64_t presumed;       /* reported so by clearing collections */
+	uint64_t faults_avoided; /* left un-armed, each once an epoch */
+	uint64_t rechecks;       /* armed again to see whether still hot */
+	uint64_t rechecks_dirty; /* and written in the next epoch */
+	uint64_t rechecks_clean; /* and not: it was presumed falsely */
+	uint64_t deferred;       /* put off, since other ways cost more */
+	/* Arming calls, by kind. */
+	uint64_t arms_run;     /* one for a run of pages */
+	uint64_t arms_wide;    /* one over clean pages too: WTRACK_STOPPED */
+	uint64_t arms_fused;   /* a look and clearing in one */
+	uint64_t policy_exact; /* times exact, for lack of memory for state */
+	uint64_t policy_bytes; /* state in use, process-wide */
 };
 
 /*

@@ -11,9 +11,18 @@
 
 #include "region.h"
 #include "sink.h"
+#include "uapi.h"
 
 struct wtrack;
 struct wt_doors;
+
+/*
+ * Flags of wtrack_collect() that only the library sets.  LOOK: what is reported
+ * is armed next by the caller, who learns then what is lost.  PART: of a pass
+ * that wtrack_split() cut.
+ */
+#define WT_LOOK 0x100u
+#define WT_PART 0x200u
 
 /* A stretch to collect: adjacent ranges of equal attributes, or one range. */
 struct wt_span {
@@ -45,6 +54,7 @@ struct wt_backend {
 	bool bitmap;        /* uses the dirtymap in any case */
 	bool grains;        /* takes a grain of more than a page */
 	int signal;         /* by which write faults arrive; 0: none does */
+	bool whole;         /* arms all of the process or nothing */
 	/*
 	 * Pages of the first stretch of a call, doubled for each that follows;
 	 * 0: no bound.  Where dirty pages split mappings, a look at all of
@@ -80,6 +90,15 @@ struct wt_backend {
 	 */
 	void (*collect)(struct wtrack *t, const struct wt_span *s,
 			uintptr_t *at, struct wt_sink *sink, unsigned flags);
+
+	/*
+	 * Stores up to `n` stretches of [*at, end) that have memory, moves
+	 * `*at` to where it stopped, and returns how many, or a negative errno.
+	 * NULL: it cannot tell, or arming costs nothing where there is none.
+	 * Private anonymous memory.  No locks, no allocation.
+	 */
+	long (*populated)(struct wtrack *t, uintptr_t *at, uintptr_t end,
+			  struct wt_page_region *part, size_t n);
 
 	/* Makes all of [start, end) clean without looking; likewise `flags`. */
 	int (*arm)(struct wtrack *t, const struct wt_span *s, unsigned flags);

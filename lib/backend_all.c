@@ -73,7 +73,7 @@ const struct wt_backend wt_backend_all = {
 	.caps = WTRACK_CAP_KERNEL_WRITES | WTRACK_CAP_DISCARD |
 		WTRACK_CAP_NO_SIGNAL | WTRACK_CAP_FILES | WTRACK_CAP_PROTECT |
 		WTRACK_CAP_CONCURRENT,
-	.attr_mask = ~(uint64_t)(WT_PROT_MASK | WT_FILE | WT_STABLE),
+	.attr_mask = ~(WT_PROT_MASK | WT_FILE | WT_STABLE | WT_POLICY_MASK),
 	.grains = true,
 	.signal = 0,
 	.first_pages = 0,

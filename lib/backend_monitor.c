@@ -200,7 +200,7 @@ static void monitor_collect(struct wtrack *t, const struct wt_span *s,
 {
 	uint64_t now = __atomic_load_n(&hands, __ATOMIC_SEQ_CST);
 
-	while ((flags & WTRACK_CLEAR) && (now & 1) &&
+	while ((flags & (WTRACK_CLEAR | WT_LOOK)) && (now & 1) &&
 	       __atomic_load_n(&hands, __ATOMIC_SEQ_CST) == now)
 		wt_sys_yield();
 	wt_wp_collect(t, s, at, sink, flags);
@@ -222,6 +222,7 @@ const struct wt_backend wt_backend_monitor = {
 	.enroll = wt_wp_enroll,
 	.withdraw = wt_wp_withdraw,
 	.collect = monitor_collect,
+	.populated = wt_wp_populated,
 	.arm = wt_wp_arm,
 	.mark = wt_wp_mark,
 	.inspect = wt_wp_inspect,

@@ -112,6 +112,13 @@ static int scan_mark(struct wtrack *t, const struct wt_span *s)
 	return wt_uffd_protect(&uffd, s->start, s->end, false);
 }
 
+static long scan_populated(struct wtrack *t, uintptr_t *at, uintptr_t end,
+			   struct wt_page_region *part, size_t n)
+{
+	(void)t;
+	return wt_pagemap_populated(&pagemap, at, end, part, n);
+}
+
 static int scan_inspect(struct wtrack *t, const struct wt_span *s,
 			uintptr_t addr)
 {
@@ -321,6 +328,7 @@ const struct wt_backend wt_backend_scan = {
 	.enroll = scan_enroll,
 	.withdraw = scan_withdraw,
 	.collect = scan_collect,
+	.populated = scan_populated,
 	.arm = scan_arm,
 	.mark = scan_mark,
 	.inspect = scan_inspect,

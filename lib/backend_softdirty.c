@@ -131,6 +131,7 @@ const struct wt_backend wt_backend_softdirty = {
 	.attr_mask = ~(uint64_t)(WT_PROT_MASK | WT_STABLE),
 	.only_named = true,
 	.bitmap = true,
+	.whole = true,
 	.grains = false,
 	.signal = 0,
 	.first_pages = 0,

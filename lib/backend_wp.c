@@ -80,6 +80,7 @@ const struct wt_backend wt_backend_wp = {
 	.enroll = wt_wp_enroll,
 	.withdraw = wt_wp_withdraw,
 	.collect = wt_wp_collect,
+	.populated = wt_wp_populated,
 	.arm = wt_wp_arm,
 	.mark = wt_wp_mark,
 	.inspect = wt_wp_inspect,

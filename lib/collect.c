@@ -7,6 +7,7 @@
  * Nothing here or behind the door waits, allocates or registers. [G4]
  */
 #include "fork.h"
+#include "hot.h"
 #include "stretch.h"
 #include "sys.h"
 
@@ -40,7 +41,8 @@ static bool add_initial(struct wtrack *t, const struct wt_stretch *x,
 	    (!sink->n || !clear || sink->runs[sink->n - 1].end != was))
 		return wt_sink_add(sink, was, x->s.end, why);
 	if (clear)
-		rc = wt_be(t)->arm(t, &x->s, flags);
+		rc = x->s.attr & WT_POLICY ? wt_hot_initial(t, &x->s, flags)
+					   : wt_be(t)->arm(t, &x->s, flags);
 	if (rc)
 		why |= rc == -ENOENT || !x->s.mapped ? WTRACK_RUN_LOST
 						     : WTRACK_RUN_DEGRADED;
@@ -55,7 +57,9 @@ static void collect_stretch(struct wtrack *t, const struct wt_stretch *x,
 			    uintptr_t *at, struct wt_sink *sink, unsigned flags)
 {
 	*at = x->s.start;
-	if (!x->fresh)
+	if (!x->fresh && (x->s.attr & WT_POLICY))
+		wt_hot_collect(t, &x->s, at, sink, flags);
+	else if (!x->fresh)
 		wt_be(t)->collect(t, &x->s, at, sink, flags);
 	else if (add_initial(t, x, sink, flags))
 		*at = x->s.end;
@@ -89,8 +93,11 @@ void wt_collect(struct wtrack *t, uintptr_t *at, uintptr_t limit,
 		struct wt_sink *sink, unsigned flags)
 {
 	bool clear = flags & WTRACK_CLEAR, more = true;
+	bool tells = clear && !(flags & WT_PART);
 	struct wt_section section;
 
+	if (tells)
+		wt_hot_begin_call(t, *at);
 	while (more) {
 		if (clear)
 			wt_section_enter(&section);
@@ -98,6 +105,8 @@ void wt_collect(struct wtrack *t, uintptr_t *at, uintptr_t limit,
 		if (clear)
 			wt_section_leave(&section);
 	}
+	if (tells)
+		wt_hot_end_call(t, *at);
 }
 
 static void discard(struct wtrack *t, uintptr_t *at, uintptr_t limit,
@@ -113,6 +122,17 @@ static void discard(struct wtrack *t, uintptr_t *at, uintptr_t limit,
 	}
 }
 
+int wt_cursor_check(const struct wtrack_cursor *at)
+{
+	if (!at)
+		return 0;
+	return at->share > WT_PASS || (at->share && !at->end) || at->reserved ||
+			       (at->next & (wt_page_size() - 1)) ||
+			       (at->end & (wt_page_size() - 1))
+		       ? -EINVAL
+		       : 0;
+}
+
 static int check(const struct wtrack *t, const struct wtrack_cursor *at,
 		 const struct wtrack_run *runs, size_t nruns, unsigned flags)
 {
@@ -123,11 +143,22 @@ static int check(const struct wtrack *t, const struct wtrack_cursor *at,
 	if ((flags & WTRACK_GET) &&
 	    (!runs || !nruns || nruns > SSIZE_MAX / sizeof(*runs)))
 		return -EINVAL;
-	if (at && (at->reserved[0] || at->reserved[1] ||
-		   (at->next & (wt_page_size() - 1)) ||
-		   (at->end & (wt_page_size() - 1))))
-		return -EINVAL;
-	return 0;
+	return wt_cursor_check(at);
+}
+
+/* The end of a pass, or of one of the parts that make up a pass. */
+static void count_pass(struct wtrack *t, struct wtrack_cursor *at)
+{
+	uint64_t share = at->end ? at->share : WT_PASS;
+	uint64_t was;
+
+	at->share = 0;
+	if (share == WT_PASS) {
+		wt_count(&t->epoch, 1);
+	} else if (share) {
+		was = __atomic_fetch_add(&t->pass, share, __ATOMIC_RELAXED);
+		wt_count(&t->epoch, (was + share) / WT_PASS - was / WT_PASS);
+	}
 }
 
 WT_API ssize_t wtrack_collect(struct wtrack *t, struct wtrack_cursor *at,
@@ -150,12 +181,14 @@ WT_API ssize_t wtrack_collect(struct wtrack *t, struct wtrack_cursor *at,
 	limit = at->end ? at->end : ~(uintptr_t)0 & ~(wt_page_size() - 1);
 	if (at->next >= limit)
 		return 0;
+	if (at->share)
+		flags |= WT_PART;
 	if (flags & WTRACK_GET)
 		wt_collect(t, &at->next, limit, &sink, flags);
 	else
 		discard(t, &at->next, limit, flags);
-	if (at->next >= limit && !at->end && (flags & WTRACK_CLEAR))
-		wt_count(&t->epoch, 1);
+	if (at->next >= limit && (flags & WTRACK_CLEAR))
+		count_pass(t, at);
 	wt_count(&t->count.collections, 1);
 	wt_count(&t->count.runs, sink.n);
 	return (ssize_t)sink.n;

@@ -16,6 +16,7 @@
 #define WT_ENGINE_H
 
 #include "backend.h"
+#include "policy.h"
 #include "uffd.h"
 #include "wtrack.h"
 
@@ -32,16 +33,44 @@ struct wt_counters {
 	uint64_t handler_replaced;
 };
 
+/* Of policies other than exact; hot.c counts. */
+struct wt_hot_stats {
+	bool on;           /* a range is, or was, under a policy */
+	uint64_t tick;     /* passes begun: the time of a policy */
+	uintptr_t pass_at; /* where the last clearing call ended */
+	uint64_t presumed; /* the public counts: */
+	uint64_t avoided;
+	uint64_t deferred;
+	uint64_t rechecks;
+	uint64_t rechecks_dirty;
+	uint64_t rechecks_clean;
+	uint64_t arms_run;
+	uint64_t arms_wide;
+	uint64_t arms_fused;
+	uint64_t exact;         /* ranges without memory for state */
+	unsigned caution;       /* epochs more until a page is hot */
+	uint64_t caution_at;    /* the tick of its last change */
+	uint64_t probes_now;    /* pages armed to re-check in this tick */
+	uint64_t probes_before; /* and in the one before */
+	uint64_t proved_now;    /* of which so many were found dirty */
+};
+
+/* A whole pass: its parts (wtrack_split) have shares that sum up to it. */
+#define WT_PASS ((uint64_t)1 << 32)
+
 struct wtrack {
 	const struct wt_backend *be; /* atomic: a forked child may change it */
 	uint64_t caps;
 	struct wtrack *next; /* in the engine's list, under RCU */
 	struct wt_table table;
 	uint64_t epoch;
-	uint64_t lossy;       /* a registration was found lost */
-	bool hosted;          /* the program has its own signal handlers */
-	unsigned grain_shift; /* log2 of the grain that was asked for */
+	uint64_t lossy;          /* a registration was found lost */
+	bool hosted;             /* the program has its own signal handlers */
+	unsigned grain_shift;    /* log2 of the grain that was asked for */
+	struct wt_policy policy; /* of ranges to come; engine's lock */
+	uint64_t pass;           /* shares collected of the pass under way */
 	struct wt_counters count;
+	struct wt_hot_stats hot;
 	uint64_t memory; /* bytes mapped for this handle */
 };
 
@@ -142,6 +171,9 @@ void wt_close_locked(struct wtrack *t);
 int wt_watch_locked(struct wtrack *t, uintptr_t start, uintptr_t end,
 		    unsigned flags);
 int wt_unwatch_locked(struct wtrack *t, uintptr_t start, uintptr_t end);
+
+/* 0 or -EINVAL; NULL is all of the handle. */
+int wt_cursor_check(const struct wtrack_cursor *at);
 
 /*
  * The body of wtrack_collect(): appends to the sink.  Moves `*at`, at most to

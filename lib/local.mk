@@ -6,6 +6,7 @@ noinst_LTLIBRARIES += %reldir%/libwtrack-internal.la
 lib_LTLIBRARIES += %reldir%/libwtrack.la
 
 %canon_reldir%_libwtrack_internal_la_SOURCES = \
+	%reldir%/advise.c \
 	%reldir%/announced.c \
 	%reldir%/announced.h \
 	%reldir%/backend.h \
@@ -15,7 +16,10 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/backend_scan.c \
 	%reldir%/backend_softdirty.c \
 	%reldir%/backend_wp.c \
+	%reldir%/clear.c \
 	%reldir%/collect.c \
+	%reldir%/costs.c \
+	%reldir%/costs.h \
 	%reldir%/dirtymap.c \
 	%reldir%/dirtymap.h \
 	%reldir%/engine.c \
@@ -24,8 +28,15 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/fault.h \
 	%reldir%/fork.c \
 	%reldir%/fork.h \
+	%reldir%/heat.c \
+	%reldir%/heat.h \
+	%reldir%/hot.c \
+	%reldir%/hot.h \
+	%reldir%/hot_arm.c \
+	%reldir%/hot_piece.c \
 	%reldir%/inject.c \
 	%reldir%/inject.h \
+	%reldir%/lazy.c \
 	%reldir%/mem.c \
 	%reldir%/mem.h \
 	%reldir%/mprotect.h \
@@ -55,6 +66,7 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/softdirty_collect.c \
 	%reldir%/sparse.c \
 	%reldir%/sparse.h \
+	%reldir%/split.c \
 	%reldir%/stretch.c \
 	%reldir%/stretch.h \
 	%reldir%/sys.c \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* options.c: size-first structs in and out, and WTRACK_BACKEND. */
 #include "options.h"
+#include "policy.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -51,6 +52,7 @@ int wt_struct_take(const void *from, void *out, size_t known)
 
 static int take(const struct wtrack_options *opts, struct wtrack_options *out)
 {
+	struct wt_policy ignored;
 	int rc = wt_struct_take(opts, out, sizeof(*out));
 
 	if (rc)
@@ -58,7 +60,10 @@ static int take(const struct wtrack_options *opts, struct wtrack_options *out)
 	if ((out->flags & ~(uint64_t)KNOWN_FLAGS) ||
 	    (out->require & ~(uint64_t)KNOWN_CAPS))
 		return -EINVAL;
-	return check_grain(out->grain);
+	rc = check_grain(out->grain);
+	if (!rc && out->policy)
+		rc = wt_policy_read(out->policy, &ignored);
+	return rc;
 }
 
 int wt_options_read(const struct wtrack_options *opts,

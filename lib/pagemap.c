@@ -69,6 +69,18 @@ long wt_pagemap_registered(const struct wt_fd *pagemap, uintptr_t *at,
 	return scan(pagemap, &arg, at, end, vec, room);
 }
 
+long wt_pagemap_populated(const struct wt_fd *pagemap, uintptr_t *at,
+			  uintptr_t end, struct wt_page_region *vec,
+			  size_t room)
+{
+	struct wt_pm_scan_arg arg;
+
+	memset(&arg, 0, sizeof(arg));
+	arg.category_anyof_mask = WT_PAGE_IS_PRESENT | WT_PAGE_IS_SWAPPED;
+	arg.return_mask = WT_PAGE_IS_PRESENT | WT_PAGE_IS_SWAPPED;
+	return scan(pagemap, &arg, at, end, vec, room);
+}
+
 long wt_pagemap_read(const struct wt_fd *pagemap, uintptr_t at, uint64_t *entry,
 		     size_t n)
 {
@@ -80,4 +92,39 @@ long wt_pagemap_read(const struct wt_fd *pagemap, uintptr_t at, uint64_t *entry,
 		return got;
 	/* Whole entries are given, and less only past the last address. */
 	return got ? got / (ssize_t)sizeof(*entry) : -EFAULT;
+}
+
+/* Entries read at once: 2 KiB of stack, and the pages of 1 MiB. */
+#define ENTRIES 256
+
+long wt_pagemap_read_populated(const struct wt_fd *pagemap, uintptr_t *at,
+			       uintptr_t end, struct wt_page_region *vec,
+			       size_t room)
+{
+	const uint64_t there = WT_ENTRY_PRESENT | WT_ENTRY_SWAPPED;
+	uint64_t entry[ENTRIES];
+	size_t n = 0;
+
+	while (*at < end) {
+		size_t left = (end - *at) >> wt_page_shift();
+		long got = wt_pagemap_read(pagemap, *at, entry,
+					   left < ENTRIES ? left : ENTRIES);
+
+		if (got < 0)
+			return got;
+		for (long i = 0; i < got; i++, *at += wt_page_size()) {
+			if (!(entry[i] & there))
+				continue;
+			if (n && vec[n - 1].end == *at) {
+				vec[n - 1].end += wt_page_size();
+				continue;
+			}
+			if (n == room)
+				return (long)n;
+			vec[n].start = *at;
+			vec[n].end = *at + wt_page_size();
+			n++;
+		}
+	}
+	return (long)n;
 }

@@ -28,11 +28,22 @@ long wt_pagemap_registered(const struct wt_fd *pagemap, uintptr_t *at,
 			   uintptr_t end, struct wt_page_region *vec,
 			   size_t room);
 
+/* The parts of [*at, end) that have memory, or had before it was swapped out.
+ */
+long wt_pagemap_populated(const struct wt_fd *pagemap, uintptr_t *at,
+			  uintptr_t end, struct wt_page_region *vec,
+			  size_t room);
+
 /* Entries of pages, read one by one (pread). */
 #define WT_ENTRY_SOFT_DIRTY ((uint64_t)1 << 55)
 #define WT_ENTRY_UFFD_WP    ((uint64_t)1 << 57)
 #define WT_ENTRY_SWAPPED    ((uint64_t)1 << 62)
 #define WT_ENTRY_PRESENT    ((uint64_t)1 << 63)
+
+/* The same as wt_pagemap_populated(), where there is no PAGEMAP_SCAN. */
+long wt_pagemap_read_populated(const struct wt_fd *pagemap, uintptr_t *at,
+			       uintptr_t end, struct wt_page_region *vec,
+			       size_t room);
 
 /* Reads up to `n` entries from the page at `at` on; how many, or -errno. */
 long wt_pagemap_read(const struct wt_fd *pagemap, uintptr_t at, uint64_t *entry,

@@ -13,7 +13,6 @@
 #include "vma.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sys/mman.h>
 
 static struct wt_trial trials[WT_N_BACKENDS];
@@ -189,9 +188,9 @@ static int run_on_scratch(const struct wt_backend *be, struct scene *s)
 static int try_backend(const struct wt_backend *be,
 		       const struct wtrack_options *o, struct scene *s)
 {
-	const struct wtrack_options plain = { sizeof(plain), o->flags, 0,
-					      be->name, 0 };
-	sigset_t faults, saved;
+	const struct wtrack_options plain = { .size = sizeof(plain),
+					      .flags = o->flags };
+	sigset_t saved;
 	int rc = wt_open_locked(be, be->caps, &plain, &s->t);
 
 	s->caps = be->caps;
@@ -201,13 +200,9 @@ static int try_backend(const struct wt_backend *be,
 		wt_close_locked(s->t);
 		return 0;
 	}
-	/* A blocked signal would turn the first tracked store into death. */
-	sigemptyset(&faults);
-	sigaddset(&faults, SIGSEGV);
-	sigaddset(&faults, SIGBUS);
-	pthread_sigmask(SIG_UNBLOCK, &faults, &saved);
+	wt_faults_unblock(&saved);
 	rc = run_on_scratch(be, s);
-	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	wt_signals_restore(&saved);
 	return rc;
 }
 

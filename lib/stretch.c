@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stretch.c: cuts what is watched into stretches. */
+/* stretch.c: cuts what is watched into stretches for collect.c and clear.c. */
 #include "stretch.h"
 #include "vma.h"
 

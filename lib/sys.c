@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef SYS_userfaultfd
@@ -261,4 +262,25 @@ void wt_signals_block(sigset_t *saved)
 void wt_signals_restore(const sigset_t *saved)
 {
 	pthread_sigmask(SIG_SETMASK, saved, NULL);
+}
+
+void wt_faults_unblock(sigset_t *saved)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGSEGV);
+	sigaddset(&set, SIGBUS);
+	pthread_sigmask(SIG_UNBLOCK, &set, saved);
+}
+
+/* No entry into the kernel where the vDSO has the clock, which is the rule. */
+uint64_t wt_sys_now(void)
+{
+	struct timespec ts = { 0, 0 };
+	int saved = errno;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	errno = saved;
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }

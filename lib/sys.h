@@ -105,5 +105,10 @@ unsigned wt_page_shift(void);
  */
 void wt_signals_block(sigset_t *saved);
 void wt_signals_restore(const sigset_t *saved);
+/* Unblocks those that a write fault raises: blocked, the first would kill. */
+void wt_faults_unblock(sigset_t *saved);
+
+/* Nanoseconds that only go up; 0 if there is no clock. */
+uint64_t wt_sys_now(void);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* tracker.c: opens and closes handles; the one place that ranks backends. */
+#include "costs.h"
 #include "dirtymap.h"
 #include "engine.h"
 #include "fault.h"
 #include "fork.h"
+#include "heat.h"
 #include "inject.h"
 #include "mem.h"
 #include "options.h"
@@ -61,6 +63,8 @@ int wt_open_locked(const struct wt_backend *be, uint64_t caps,
 	t->hosted = hosted;
 	t->grain_shift =
 		o->grain ? (unsigned)__builtin_ctzl(o->grain) : wt_page_shift();
+	if (o->policy)
+		wt_policy_read(o->policy, &t->policy);
 	t->memory = memory;
 	rc = wt_table_init(&t->table, &t->memory);
 	if (rc)
@@ -122,7 +126,11 @@ static int open_best(const struct wtrack_options *o, struct wtrack **out)
 	uint64_t caps;
 	int rc = wt_pick_locked(o, &be, &caps);
 
-	return rc ? rc : wt_open_locked(be, caps, o, out);
+	if (!rc)
+		rc = wt_open_locked(be, caps, o, out);
+	if (!rc && (*out)->policy.kind != WTRACK_POLICY_EXACT)
+		wt_costs_measure(be, (*out)->hosted);
+	return rc;
 }
 
 WT_API int wtrack_open(const struct wtrack_options *opts, struct wtrack **out)
@@ -201,11 +209,13 @@ WT_API int wtrack_info(struct wtrack *t, struct wtrack_info *info)
 	struct wt_trial scan = wt_trial_result(&wt_backend_scan);
 	struct wt_trial mprotect = wt_trial_result(&wt_backend_mprotect);
 	const struct wt_doors *doors = wt_scan_doors();
+	const struct wt_costs *costs;
 	struct wtrack_info i;
 
 	if (!t || !info)
 		return -EINVAL;
 	wt_fork_check();
+	costs = wt_costs_measured(wt_be(t));
 	memset(&i, 0, sizeof(i));
 	i.size = sizeof(i);
 	i.backend = wt_be(t)->name;
@@ -219,12 +229,36 @@ WT_API int wtrack_info(struct wtrack *t, struct wtrack_info *info)
 	i.door_selftest = scan.tried ? scan.result : WTRACK_NOT_TRIED;
 	i.door_signal = mprotect.tried ? mprotect.result : WTRACK_NOT_TRIED;
 	i.handler = wt_handler_replaced(t) ? -EBUSY : 0;
+	i.policy = t->policy.kind;
+	if (costs) {
+		i.fault_ns = costs->fault;
+		i.arm_ns = costs->arm;
+		i.arm_page_ns = costs->arm_page;
+		i.fused_ns = costs->fused;
+		i.call_ns = costs->call;
+		i.look_ns = costs->look;
+	}
 	return wt_struct_give(info, &i);
 }
 
 static uint64_t get(const uint64_t *counter)
 {
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+static void give_hot_stats(const struct wtrack *t, struct wtrack_stats *s)
+{
+	s->presumed = get(&t->hot.presumed);
+	s->faults_avoided = get(&t->hot.avoided);
+	s->rechecks = get(&t->hot.rechecks);
+	s->rechecks_dirty = get(&t->hot.rechecks_dirty);
+	s->rechecks_clean = get(&t->hot.rechecks_clean);
+	s->deferred = get(&t->hot.deferred);
+	s->arms_run = get(&t->hot.arms_run);
+	s->arms_wide = get(&t->hot.arms_wide);
+	s->arms_fused = get(&t->hot.arms_fused);
+	s->policy_exact = get(&t->hot.exact);
+	s->policy_bytes = wt_heat_used_bytes();
 }
 
 WT_API int wtrack_stats(struct wtrack *t, struct wtrack_stats *stats)
@@ -247,8 +281,11 @@ WT_API int wtrack_stats(struct wtrack *t, struct wtrack_stats *stats)
 	s.watched_bytes = get(&t->table.bytes);
 	s.memory_bytes = get(&t->memory);
 	s.handler_replaced = get(&t->count.handler_replaced);
-	/* The bitmap is shared by all handles; each shows all of it. */
+	/* The maps are shared by all handles; each shows all of them. */
 	if (wt_be(t)->signal || wt_be(t)->bitmap)
 		s.memory_bytes += wt_dirty_bytes();
+	if (__atomic_load_n(&t->hot.on, __ATOMIC_RELAXED))
+		s.memory_bytes += wt_heat_bytes();
+	give_hot_stats(t, &s);
 	return wt_struct_give(stats, &s);
 }

@@ -74,6 +74,7 @@ struct wt_uffd_msg {
 #define WT_PAGE_IS_WPALLOWED (1ull << 0)
 #define WT_PAGE_IS_WRITTEN   (1ull << 1)
 #define WT_PAGE_IS_PRESENT   (1ull << 3)
+#define WT_PAGE_IS_SWAPPED   (1ull << 4)
 #define WT_PM_WP_MATCHING    (1ull << 0)
 #define WT_PM_CHECK_WPASYNC  (1ull << 1)
 

@@ -6,8 +6,9 @@
  * and after the table: collectors pass over it, faults in it are retried.  So
  * neither sees a range that the table and the kernel disagree about.
  */
-#include "engine.h"
 #include "fork.h"
+#include "heat.h"
+#include "hot.h"
 #include "options.h"
 #include "sys.h"
 #include "vma.h"
@@ -85,21 +86,64 @@ static bool aligned(const struct wt_span *s)
 
 /* ---- watch ---- */
 
-static int enroll(struct wtrack *t, const struct wt_span *s, unsigned flags)
+/*
+ * The handle's policy, if there is memory for its state; else exact.  Private
+ * anonymous memory is lazy, where the room knows which of it is there: page
+ * cache can be dropped and come back.
+ */
+static void choose_policy(struct wtrack *t, struct wt_span *s)
+{
+	const struct wt_backend *be = wt_be(t);
+
+	if (t->policy.kind == WTRACK_POLICY_EXACT ||
+	    !(be->attr_mask & WT_POLICY))
+		return;
+	if (wt_heat_reserve(s->start, s->end)) {
+		wt_count(&t->hot.exact, 1);
+		return;
+	}
+	__atomic_store_n(&t->hot.on, true, __ATOMIC_RELAXED);
+	s->attr |= wt_policy_attr(&t->policy) | WT_POLICY;
+	if (be->populated && !(s->attr & (WT_FILE | WT_HUGETLB)))
+		s->attr |= WT_LAZY;
+}
+
+/* Tracked, clean; what is not populated stays un-armed in a lazy range. */
+static int enroll_clean(struct wtrack *t, const struct wt_span *s)
+{
+	int rc = wt_be(t)->enroll(t, s, s->attr & WT_LAZY);
+
+	if (rc || !(s->attr & WT_LAZY))
+		return rc;
+	rc = wt_hot_initial(t, s, 0);
+	if (rc) {
+		wt_be(t)->withdraw(t, s);
+		wt_heat_forget(s->start, s->end);
+	}
+	return rc;
+}
+
+static int enroll(struct wtrack *t, const struct wt_span *stretch,
+		  unsigned flags)
 {
 	bool dirty = flags & WTRACK_WATCH_DIRTY;
-	struct wt_range r = { s->start, s->end, s->attr, NULL };
+	struct wt_span s = *stretch;
+	struct wt_range r;
 	int rc;
 
-	if (!aligned(s))
+	if (!aligned(&s))
 		return -EINVAL;
 	/* One insertion, and the removal that would undo it. */
 	rc = wt_table_reserve(&t->table, 1);
-	if (!rc)
-		rc = wt_be(t)->enroll(t, s, dirty);
-	if (!rc)
-		wt_table_insert(&t->table, &r, dirty ? r.start : WT_NOT_FRESH);
-	return rc;
+	if (rc)
+		return rc;
+	choose_policy(t, &s);
+	rc = dirty ? wt_be(t)->enroll(t, &s, true) : enroll_clean(t, &s);
+	if (rc)
+		return rc;
+	r = (struct wt_range){ s.start, s.end, s.attr, NULL };
+	wt_table_insert(&t->table, &r, dirty ? r.start : WT_NOT_FRESH);
+	return 0;
 }
 
 /* Withdraws the parts of [start, end) that the table knows, in order. */
@@ -158,6 +202,7 @@ int wt_watch_locked(struct wtrack *t, uintptr_t start, uintptr_t end,
 	wt_vma_walk_end(&w);
 	if (rc && s.start > start) {
 		withdraw(t, start, s.start, &done);
+		wt_heat_forget(start, s.start);
 		wt_table_remove(&t->table, start, s.start);
 	}
 	wt_set_moving(0, 0);
@@ -232,10 +277,12 @@ int wt_unwatch_locked(struct wtrack *t, uintptr_t start, uintptr_t end)
 	 */
 	wt_wait_for_readers();
 	rc = withdraw(t, start, end, &done);
-	if (rc)
+	if (rc) {
 		enroll_again(t, start, done);
-	else
+	} else {
+		wt_heat_forget(start, end);
 		wt_table_remove(&t->table, start, end);
+	}
 	wt_set_moving(0, 0);
 	__atomic_store_n(&t->lossy, 0, __ATOMIC_RELAXED);
 	/* Handlers that found the range in the table are done with it. */
@@ -261,6 +308,20 @@ WT_API int wtrack_unwatch(struct wtrack *t, void *addr, size_t len)
 
 /* ---- mark, prepare_write, query ---- */
 
+/* Memory that was never used is reported only if it says so. */
+static void mark_lazy(const struct wt_span *s)
+{
+	uintptr_t at = s->start, end;
+
+	for (; at < s->end; at = end) {
+		uint8_t byte;
+
+		end = wt_heat_extent(at, s->end, &byte);
+		if (wt_is_lazy(s, byte))
+			wt_heat_set(at, end, WT_BYTE_MARKED);
+	}
+}
+
 /*
  * Marks what is watched of [start, end), whole grains.  In a section, so that
  * an unwatch does not return before this is done with its range.
@@ -283,8 +344,10 @@ static int mark_watched(struct wtrack *t, uintptr_t start, uintptr_t end)
 
 			if (s.start < r[i].start)
 				s.start = r[i].start;
-			if (s.start < s.end)
+			if (s.start < s.end) {
+				mark_lazy(&s);
 				rc = wt_be(t)->mark(t, &s);
+			}
 			start = r[i].end;
 		}
 	}
@@ -323,6 +386,22 @@ WT_API int wtrack_prepare_write(struct wtrack *t, void *addr, size_t len)
 	return rc;
 }
 
+static void tell_policy(struct wtrack_range_info *i, const struct wt_range *r,
+			uintptr_t at)
+{
+	struct wt_policy p = wt_policy_of(r->attr);
+
+	i->policy = p.kind;
+	if ((r->attr & WT_POLICY) && wt_byte_is_presumed(wt_heat_get(at)))
+		i->flags |= WTRACK_RANGE_UNARMED;
+	if (p.kind == WTRACK_POLICY_EXACT)
+		return;
+	i->after = p.after;
+	i->from = 1u << p.from;
+	i->to = 1u << p.to;
+	i->page_ns = p.page_ns;
+}
+
 WT_API int wtrack_query(struct wtrack *t, const void *addr,
 			struct wtrack_range_info *info)
 {
@@ -347,6 +426,7 @@ WT_API int wtrack_query(struct wtrack *t, const void *addr,
 		i.flags |= WTRACK_RANGE_COARSE;
 	if (at >= wt_fresh_get(r.fresh))
 		i.flags |= WTRACK_RANGE_INITIAL;
+	tell_policy(&i, &r, at);
 	s.start = r.start;
 	s.end = r.end;
 	s.attr = r.attr;

@@ -178,6 +178,14 @@ void wt_wp_adopt(struct wtrack *t, const struct wt_span *s)
 	wt_uffd_register(&room_of(t)->uffd, s->start, s->end);
 }
 
+/* Not PAGEMAP_SCAN: this room is for kernels that have none. */
+long wt_wp_populated(struct wtrack *t, uintptr_t *at, uintptr_t end,
+		     struct wt_page_region *part, size_t n)
+{
+	return wt_pagemap_read_populated(&room_of(t)->pagemap, at, end, part,
+					 n);
+}
+
 int wt_wp_inspect(struct wtrack *t, const struct wt_span *s, uintptr_t addr)
 {
 	const struct wt_wp *wp = room_of(t);
@@ -201,6 +209,7 @@ struct pass {
 	const struct wt_span *s;
 	struct wt_sink *sink;
 	bool clear;
+	bool look;
 	uint64_t generation;
 };
 
@@ -222,7 +231,7 @@ static int settle(const struct pass *p, const struct wt_span *run)
 {
 	if (p->clear)
 		return wt_wp_arm(p->t, run, 0);
-	if (run->attr & WT_STABLE)
+	if (p->look || (run->attr & WT_STABLE))
 		return 0;
 	wt_count(&p->t->count.kernel_calls, 1);
 	return wt_wp_mark(p->t, run);
@@ -382,7 +391,11 @@ static void collect_entries(const struct pass *p, uintptr_t *at)
 void wt_wp_collect(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
 		   struct wt_sink *sink, unsigned flags)
 {
-	const struct pass p = { t, s, sink, flags & WTRACK_CLEAR,
+	const struct pass p = { t,
+				s,
+				sink,
+				flags & WTRACK_CLEAR,
+				flags & WT_LOOK,
 				wt_generation() };
 
 	if (s->attr & WT_STABLE)

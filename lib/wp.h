@@ -39,6 +39,8 @@ int wt_wp_enroll(struct wtrack *t, const struct wt_span *s, bool dirty);
 int wt_wp_withdraw(struct wtrack *t, const struct wt_span *s);
 void wt_wp_collect(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
 		   struct wt_sink *sink, unsigned flags);
+long wt_wp_populated(struct wtrack *t, uintptr_t *at, uintptr_t end,
+		     struct wt_page_region *part, size_t n);
 int wt_wp_arm(struct wtrack *t, const struct wt_span *s, unsigned flags);
 int wt_wp_mark(struct wtrack *t, const struct wt_span *s);
 int wt_wp_inspect(struct wtrack *t, const struct wt_span *s, uintptr_t addr);

@@ -3,6 +3,8 @@
 dist_man_MANS += \
 	%reldir%/wtrack.1 \
 	%reldir%/wtrack.7 \
+	%reldir%/wtrack_advise.3 \
+	%reldir%/wtrack_clear.3 \
 	%reldir%/wtrack_close.3 \
 	%reldir%/wtrack_collect.3 \
 	%reldir%/wtrack_handle_fault.3 \
@@ -12,6 +14,7 @@ dist_man_MANS += \
 	%reldir%/wtrack_prepare_write.3 \
 	%reldir%/wtrack_probe.3 \
 	%reldir%/wtrack_query.3 \
+	%reldir%/wtrack_set_policy.3 \
 	%reldir%/wtrack_snapshot.3 \
 	%reldir%/wtrack_snapshot_contains.3 \
 	%reldir%/wtrack_snapshot_epoch.3 \
@@ -19,6 +22,7 @@ dist_man_MANS += \
 	%reldir%/wtrack_snapshot_next.3 \
 	%reldir%/wtrack_snapshot_pages.3 \
 	%reldir%/wtrack_snapshot_rewind.3 \
+	%reldir%/wtrack_split.3 \
 	%reldir%/wtrack_stats.3 \
 	%reldir%/wtrack_unwatch.3 \
 	%reldir%/wtrack_watch.3

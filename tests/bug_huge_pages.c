@@ -133,9 +133,8 @@ static void part_of_a_huge_page_is_collected_by_itself(void **state)
 	struct wtrack *t = open_on(*state);
 	struct mem m = huge_memory(t);
 	uintptr_t base = (uintptr_t)m.base;
-	struct wtrack_cursor at = { base + 8 * m.page,
-				    base + 16 * m.page,
-				    { 0, 0 } };
+	struct wtrack_cursor at = { base + 8 * m.page, base + 16 * m.page, 0,
+				    0 };
 	struct wtrack_run runs[4];
 
 	for (size_t i = 0; i < 32; i++)

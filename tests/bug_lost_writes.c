@@ -74,9 +74,8 @@ static void what_is_not_watched_is_not_reported(void **state)
 	struct wtrack *t = open_on(*state);
 	char *p = map_pages(N);
 	size_t page = page_size();
-	struct wtrack_cursor at = { (uintptr_t)p,
-				    (uintptr_t)p + N * page,
-				    { 0, 0 } };
+	struct wtrack_cursor at = { (uintptr_t)p, (uintptr_t)p + N * page, 0,
+				    0 };
 	struct wtrack_run run;
 
 	for (size_t i = 0; i < N; i++)

@@ -197,12 +197,13 @@ static void a_bad_cursor_is_refused(void **state)
 	struct wtrack_cursor at;
 
 	watch_pages(t, &m, 0, 4, WTRACK_WATCH_DIRTY);
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 5; i++) {
 		at = part(&m, 0, 4);
 		at.next += i == 0;
 		at.end -= i == 1;
-		at.reserved[0] = i == 2;
-		at.reserved[1] = i == 3;
+		at.reserved = i == 2;
+		at.share = i == 3 ? (UINT64_C(1) << 32) + 1 : 0;
+		at.share = i == 4 ? UINT64_MAX : at.share;
 		assert_int_equal(wtrack_collect(t, &at, runs, 4, BOTH),
 				 -EINVAL);
 	}

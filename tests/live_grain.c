@@ -123,8 +123,7 @@ static void a_cursor_cuts_a_grain(void **state)
 
 	if (t && is_precise(t)) {
 		struct wtrack_cursor at = { (uintptr_t)page_of(&m, 4),
-					    (uintptr_t)page_of(&m, 8),
-					    { 0, 0 } };
+					    (uintptr_t)page_of(&m, 8), 0, 0 };
 
 		watch_pages(t, &m, 0, 32, 0);
 		store(&m, 3);

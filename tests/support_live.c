@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 /* ---- views ---- */
@@ -93,6 +94,47 @@ bool is_precise(struct wtrack *t)
 {
 	return caps_of(t) & WTRACK_CAP_PRECISE;
 }
+
+/* ---- policies ---- */
+
+const struct wtrack_policy rescan_soon = {
+	sizeof(rescan_soon), WTRACK_POLICY_RESCAN, 1, 2, 8, 0
+};
+const struct wtrack_policy copy_soon = {
+	sizeof(copy_soon), WTRACK_POLICY_COPY, 2, 2, 4, 0
+};
+
+struct wtrack *open_policy(const char *backend,
+			   const struct wtrack_policy *policy)
+{
+	struct wtrack_options options = WTRACK_OPTIONS_INIT;
+	struct wtrack *t = NULL;
+
+	options.backend = backend;
+	options.policy = policy;
+	assert_int_equal(wtrack_open(&options, &t), 0);
+	return t;
+}
+
+/* What is kept of addresses is kept by the GiB. */
+struct mem map_unknown(size_t pages)
+{
+	static uintptr_t at = (uintptr_t)0x7ea0 << 32;
+	struct mem m = { NULL, pages, page_size(), -1 };
+
+	at += (uintptr_t)1 << 30;
+	m.base = mmap((void *)at, pages * m.page, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(m.base, MAP_FAILED);
+	return m;
+}
+
+bool decides_by_page(const char *backend)
+{
+	return strcmp(backend, "softdirty") && strcmp(backend, "all");
+}
+
+/* ---- what tests do to memory ---- */
 
 void store(const struct mem *m, size_t page)
 {

@@ -55,6 +55,19 @@ uint64_t look_at(struct wtrack *t, const struct mem *m, size_t page);
 
 bool is_precise(struct wtrack *t);
 
+/* ---- policies ---- */
+
+/* The two that leave pages un-armed, with short waits: 2 to 8, and 2 to 4. */
+extern const struct wtrack_policy rescan_soon;
+extern const struct wtrack_policy copy_soon;
+/* A handle with this policy; NULL: exact. */
+struct wtrack *open_policy(const char *backend,
+			   const struct wtrack_policy *policy);
+/* Memory that was never watched: nothing is kept of it yet. */
+struct mem map_unknown(size_t pages);
+/* Whether it decides page by page there: not on "softdirty" and "all". */
+bool decides_by_page(const char *backend);
+
 static inline char *page_of(const struct mem *m, size_t page)
 {
 	return m->base + page * m->page;

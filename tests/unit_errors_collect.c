@@ -95,12 +95,15 @@ static void refuses_a_bad_cursor_and_leaves_it(void **state)
 {
 	struct scene s = scene_on(*state);
 	const struct wtrack_cursor bad[] = {
-		{ (uintptr_t)s.p + 1, 0, { 0, 0 } },
-		{ 0, (uintptr_t)s.p + 1, { 0, 0 } },
-		{ (uintptr_t)s.p, (uintptr_t)s.p + page_size() - 1, { 0, 0 } },
-		{ 0, 0, { 1, 0 } },
-		{ 0, 0, { 0, 1 } },
-		{ UINTPTR_MAX, 0, { 0, 0 } },
+		{ (uintptr_t)s.p + 1, 0, 0, 0 },
+		{ 0, (uintptr_t)s.p + 1, 0, 0 },
+		{ (uintptr_t)s.p, (uintptr_t)s.p + page_size() - 1, 0, 0 },
+		{ 0, 0, (UINT64_C(1) << 32) + 1, 0 },
+		{ 0, 0, UINT64_MAX, 0 },
+		{ (uintptr_t)s.p, 0, UINT64_C(1) << 63, 0 },
+		{ 0, 0, 0, 1 },
+		{ 0, 0, 1, UINT64_C(1) << 63 },
+		{ UINTPTR_MAX, 0, 0, 0 },
 	};
 	struct wtrack_run runs[4];
 
@@ -119,9 +122,9 @@ static void an_empty_part_is_the_end_and_no_error(void **state)
 	struct scene s = scene_on(*state);
 	uintptr_t p = (uintptr_t)s.p, page = page_size();
 	const struct wtrack_cursor empty[] = {
-		{ p, p, { 0, 0 } },
-		{ p + page, p, { 0, 0 } },
-		{ -page, 0, { 0, 0 } },
+		{ p, p, 0, 0 },
+		{ p + page, p, 0, 0 },
+		{ -page, 0, 0, 0 },
 	};
 	struct wtrack_run runs[4];
 

@@ -34,18 +34,22 @@ static void no_options_are_the_defaults(void **state)
 	assert_int_equal(out.flags, 0);
 	assert_int_equal(out.require, 0);
 	assert_null(out.backend);
+	assert_null(out.policy);
 }
 
 static void all_fields_are_taken_over(void **state)
 {
+	const struct wtrack_policy policy = WTRACK_POLICY_INIT(1);
 	struct wtrack_options in = WTRACK_OPTIONS_INIT, out;
 
 	(void)state;
+	in.policy = &policy;
 	in.require = WTRACK_CAP_LOSS | WTRACK_CAP_PRECISE;
 	in.backend = "scan";
 	assert_int_equal(wt_options_read(&in, &out), 0);
 	assert_int_equal(out.require, in.require);
 	assert_string_equal(out.backend, "scan");
+	assert_ptr_equal(out.policy, &policy);
 }
 
 static void a_shorter_struct_is_accepted_and_not_read_behind(void **state)
@@ -54,11 +58,13 @@ static void a_shorter_struct_is_accepted_and_not_read_behind(void **state)
 
 	(void)state;
 	in.require = WTRACK_CAP_LOSS;
-	in.backend = (const char *)8; /* reading it would crash */
+	in.policy = (const struct wtrack_policy *)8; /* reading would crash */
+	in.backend = (const char *)8;
 	in.size = offsetof(struct wtrack_options, backend);
 	assert_int_equal(wt_options_read(&in, &out), 0);
 	assert_int_equal(out.require, WTRACK_CAP_LOSS);
 	assert_null(out.backend);
+	assert_null(out.policy);
 	in.flags = 1;
 	in.size = sizeof(in.size);
 	assert_int_equal(wt_options_read(&in, &out), 0);
