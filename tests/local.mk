@@ -37,18 +37,22 @@ CMOCKA_TESTS = \
 	%reldir%/bug_signal_chain \
 	%reldir%/bug_signal_death \
 	%reldir%/bug_split_mappings \
+	%reldir%/live_advise \
 	%reldir%/live_calls \
 	%reldir%/live_caps \
+	%reldir%/live_clear \
 	%reldir%/live_collect \
 	%reldir%/live_cursor \
 	%reldir%/live_fork \
 	%reldir%/live_fork_threads \
+	%reldir%/live_fresh \
 	%reldir%/live_grain \
 	%reldir%/live_host_signals \
 	%reldir%/live_huge \
 	%reldir%/live_kernel_leftovers \
 	%reldir%/live_kernel_writes \
 	%reldir%/live_lost \
+	%reldir%/live_policy \
 	%reldir%/live_protect \
 	%reldir%/live_query \
 	%reldir%/live_race \
@@ -59,11 +63,14 @@ CMOCKA_TESTS = \
 	%reldir%/live_snapshot \
 	%reldir%/live_softdirty \
 	%reldir%/live_softdirty_threads \
+	%reldir%/live_split \
 	%reldir%/live_stable \
 	%reldir%/live_suspend \
 	%reldir%/live_threads \
 	%reldir%/model_handles \
+	%reldir%/model_hot \
 	%reldir%/model_nolost \
+	%reldir%/model_nolost_hot \
 	%reldir%/model_random \
 	%reldir%/unit_dirtymap \
 	%reldir%/unit_doors \
@@ -95,6 +102,8 @@ check_LTLIBRARIES += %reldir%/libsupport.la
 	%reldir%/kernel_calls.h \
 	%reldir%/support.c \
 	%reldir%/support.h \
+	%reldir%/support_costs.c \
+	%reldir%/support_costs.h \
 	%reldir%/support_dirty.c \
 	%reldir%/support_faults.c \
 	%reldir%/support_faults.h \
@@ -112,6 +121,13 @@ LDADD = %reldir%/libsupport.la lib/libwtrack-internal.la $(CMOCKA_LIBS)
 %canon_reldir%_unit_nomalloc_SOURCES = %reldir%/unit_nomalloc.c \
 	%reldir%/nomalloc.c %reldir%/nomalloc.h
 %canon_reldir%_unit_nomalloc_LDADD = lib/libwtrack.la
+%canon_reldir%_model_nolost_SOURCES = %reldir%/model_nolost.c \
+	%reldir%/nolost.c %reldir%/nolost.h
+%canon_reldir%_model_nolost_hot_SOURCES = %reldir%/model_nolost_hot.c \
+	%reldir%/nolost.c %reldir%/nolost.h
+%canon_reldir%_model_random_SOURCES = %reldir%/model_random.c \
+	%reldir%/shadow.c %reldir%/shadow.h %reldir%/shadow_calls.c \
+	%reldir%/shadow_memory.c
 %canon_reldir%_live_sandbox_CPPFLAGS = $(AM_CPPFLAGS) $(SECCOMP_CFLAGS)
 %canon_reldir%_live_sandbox_LDADD = $(LDADD) $(SECCOMP_LIBS)
 # With libseccomp, and the table that becomes a filter's rules.
