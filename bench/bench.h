@@ -219,6 +219,16 @@ void uffd_detach(struct contender *c, unsigned char *addr, size_t len);
 int uffd_open_sync(struct contender *c, uint64_t features);
 size_t uffd_collect(struct contender *c, const struct span *span, bool clear);
 
+/* --- processor.c: a second processor --- */
+
+/* One that this process may use and is not on, or -1. */
+int processor_other(void);
+/* The calling thread runs there from now on. */
+bool processor_take(int cpu);
+/* A thread computes there until the release; false: there is only one. */
+bool processor_keep_busy(void);
+void processor_release(void);
+
 /* --- case_*.c --- */
 
 void case_collect(const struct bench *b);
@@ -228,9 +238,13 @@ void case_first_write(const struct bench *b);
 void case_watch(const struct bench *b);
 void case_memory(const struct bench *b);
 void case_few(const struct bench *b);
-/* The last three: the process has, or has had, a second thread. */
+void case_hot(const struct bench *b);
+/* From here on the process has, or has had, a second thread. */
 void case_backends(const struct bench *b);
 void case_monitor(const struct bench *b);
 void case_threads(const struct bench *b);
+/* And on a second processor. */
+void case_busy(const struct bench *b);
+void case_parallel(const struct bench *b);
 
 #endif

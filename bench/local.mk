@@ -8,11 +8,15 @@ noinst_PROGRAMS += %reldir%/wtrack-bench
 	%reldir%/case_collect.c \
 	%reldir%/case_few.c \
 	%reldir%/case_first_write.c \
+	%reldir%/case_hot.c \
 	%reldir%/case_memory.c \
+	%reldir%/case_parallel.c \
 	%reldir%/case_watch.c \
 	%reldir%/contender.c \
 	%reldir%/density.c \
 	%reldir%/dirtylog.c \
+	%reldir%/epochs.c \
+	%reldir%/epochs.h \
 	%reldir%/main.c \
 	%reldir%/peer_libsigsegv.c \
 	%reldir%/peer_monitor.c \
@@ -20,9 +24,11 @@ noinst_PROGRAMS += %reldir%/wtrack-bench
 	%reldir%/peer_raw.c \
 	%reldir%/peer_sigbus.c \
 	%reldir%/peer_wtrack.c \
+	%reldir%/processor.c \
 	%reldir%/report.c \
 	%reldir%/span.c \
-	%reldir%/uffd.c
+	%reldir%/uffd.c \
+	%reldir%/workload.c
 %canon_reldir%_wtrack_bench_LDADD = lib/libwtrack.la $(SIGSEGV_LIBS)
 
 EXTRA_DIST += %reldir%/EXACT.md %reldir%/RESULTS.md

@@ -21,11 +21,13 @@ static const struct bench_case {
 	const char *name;
 	void (*run)(const struct bench *b);
 } cases[] = {
-	{ "collect", case_collect }, { "adjacent", case_adjacent },
-	{ "gaps", case_gaps },       { "first-write", case_first_write },
-	{ "watch", case_watch },     { "memory", case_memory },
-	{ "few", case_few },         { "backends", case_backends },
-	{ "monitor", case_monitor }, { "threads", case_threads },
+	{ "collect", case_collect },   { "adjacent", case_adjacent },
+	{ "gaps", case_gaps },         { "first-write", case_first_write },
+	{ "watch", case_watch },       { "memory", case_memory },
+	{ "few", case_few },           { "hot", case_hot },
+	{ "backends", case_backends }, { "monitor", case_monitor },
+	{ "threads", case_threads },   { "busy", case_busy },
+	{ "parallel", case_parallel },
 };
 
 #define NCASES (sizeof(cases) / sizeof(cases[0]))
