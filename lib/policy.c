@@ -222,6 +222,8 @@ void wt_policy_be_cautious(struct wt_policy *p, unsigned caution)
 
 /* Putting off for longer than this did not pay in any measurement. */
 #define DEFER_MOST 3
+/* Of a room as a whole: what the block's count of epochs holds (heat.h). */
+#define DEFER_WHOLE_MOST 255
 
 /* Run by run; over clean pages too, where nobody writes. */
 static uint64_t arming_cost(const struct wt_piece *p, const struct wt_costs *c,
@@ -264,6 +266,8 @@ enum wt_plan wt_policy_plan(const struct wt_policy *p,
 	uint64_t pages = piece->pages / (piece->deferred + 1), now, put_off;
 	enum wt_plan how, later;
 
+	if (most > DEFER_WHOLE_MOST)
+		most = DEFER_WHOLE_MOST;
 	if (!piece->runs)
 		return WT_PLAN_NONE;
 	now = clearing_cost(piece, c, piece->deferred + 1, &how);
