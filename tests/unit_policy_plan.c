@@ -253,6 +253,22 @@ static void what_does_not_grow_is_armed_in_the_end(void **state)
 	}
 }
 
+/* The count of epochs is kept in a byte: at its end it must not begin anew. */
+static void what_is_put_off_for_long_is_armed_in_the_end(void **state)
+{
+	const struct wt_policy p = { WTRACK_POLICY_RESCAN, 1, 3, 17, 16 };
+	struct wt_piece piece = piece_of(4, 4, 0);
+	unsigned epochs = 0;
+
+	(void)state;
+	piece.whole = true;
+	while (wt_policy_plan(&p, &piece, &costs) == WT_PLAN_DEFER) {
+		piece.deferred = (uint8_t)(piece.deferred + 1);
+		assert_true(++epochs < 256);
+	}
+	assert_true(epochs > 50);
+}
+
 /* What false pages cost meanwhile, and the arming, over the epochs. */
 static void putting_off_pays(void **state)
 {
@@ -335,6 +351,7 @@ int main(void)
 		CASE(what_is_best_put_off_is_not_fused),
 		CASE(what_is_put_off_is_armed_in_the_end),
 		CASE(what_does_not_grow_is_armed_in_the_end),
+		CASE(what_is_put_off_for_long_is_armed_in_the_end),
 		CASE(putting_off_pays),
 		CASE(a_room_that_arms_all_or_nothing_does_so),
 		CASE(exact_puts_nothing_off),
