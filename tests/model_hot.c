@@ -16,8 +16,8 @@
 #define BOTH (WTRACK_GET | WTRACK_CLEAR)
 /* Two page tables; an emulated processor plays all of it, too. */
 #define PAGES_N 1024
-#define HOT_N   192
-#define EPOCHS  41
+#define HOT_N   128
+#define EPOCHS  31
 
 struct scene {
 	struct wtrack *t;
@@ -62,7 +62,7 @@ static bool all_at_once(struct scene *s, size_t epoch, size_t page)
 {
 	(void)s;
 	(void)page;
-	return epoch % 10 == 0 || (epoch > 30 && epoch < 40);
+	return epoch % 10 == 0 || (epoch > 20 && epoch < 28);
 }
 
 static bool never(struct scene *s, size_t epoch, size_t page)

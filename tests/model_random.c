@@ -82,7 +82,9 @@ static struct wtrack *open_with(const char *backend, size_t grain,
 
 static void play(struct model *s, const char *backend, unsigned long seed)
 {
-	unsigned long steps = env_number("WTRACK_MODEL_STEPS", 1500);
+	/* The more there is to play, the less of each. */
+	unsigned long most = s->other || s->grain > 1 ? 700 : 1500;
+	unsigned long steps = env_number("WTRACK_MODEL_STEPS", most);
 
 	s->t = open_with(backend, s->grain, s->other);
 	if (!s->t)

@@ -86,8 +86,9 @@ void shadow_check(const struct model *s, size_t i, uint64_t flags)
 		fail_model(s, i, "was not reported as initial", flags);
 	if (!p->written && !p->maybe && flags == WTRACK_RUN_WRITTEN)
 		fail_model(s, i, "was reported as written", flags);
+	/* [K-soft-discard] What was dropped reads clean, and is hot still. */
 	if (!p->soft && !p->lazy && !failed && !s->lossy &&
-	    (flags & WTRACK_RUN_PRESUMED))
+	    !runs_on("softdirty") && (flags & WTRACK_RUN_PRESUMED))
 		fail_model(s, i, "was reported as presumed", flags);
 }
 
