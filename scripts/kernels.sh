@@ -19,7 +19,7 @@ kernels=(
 	"6.12 scan wp monitor softdirty mprotect all"
 )
 # An emulated processor is some twenty times slower, beside a build sixty.
-boot_seconds=${WTRACK_BOOT_SECONDS:-480}
+boot_seconds=${WTRACK_BOOT_SECONDS:-720}
 test_seconds=${WTRACK_TEST_SECONDS:-240}
 out=$PWD/vm/kernels
 passed=0 failed=0 skipped=0 table='' names=()
