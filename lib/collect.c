@@ -122,17 +122,6 @@ static void discard(struct wtrack *t, uintptr_t *at, uintptr_t limit,
 	}
 }
 
-int wt_cursor_check(const struct wtrack_cursor *at)
-{
-	if (!at)
-		return 0;
-	return at->share > WT_PASS || (at->share && !at->end) || at->reserved ||
-			       (at->next & (wt_page_size() - 1)) ||
-			       (at->end & (wt_page_size() - 1))
-		       ? -EINVAL
-		       : 0;
-}
-
 static int check(const struct wtrack *t, const struct wtrack_cursor *at,
 		 const struct wtrack_run *runs, size_t nruns, unsigned flags)
 {
@@ -143,7 +132,7 @@ static int check(const struct wtrack *t, const struct wtrack_cursor *at,
 	if ((flags & WTRACK_GET) &&
 	    (!runs || !nruns || nruns > SSIZE_MAX / sizeof(*runs)))
 		return -EINVAL;
-	return wt_cursor_check(at);
+	return wt_cursor_is_bad(at) ? -EINVAL : 0;
 }
 
 /* The end of a pass, or of one of the parts that make up a pass. */

@@ -172,8 +172,13 @@ int wt_watch_locked(struct wtrack *t, uintptr_t start, uintptr_t end,
 		    unsigned flags);
 int wt_unwatch_locked(struct wtrack *t, uintptr_t start, uintptr_t end);
 
-/* 0 or -EINVAL; NULL is all of the handle. */
-int wt_cursor_check(const struct wtrack_cursor *at);
+/* NULL is all of the handle. */
+static inline bool wt_cursor_is_bad(const struct wtrack_cursor *at)
+{
+	return at &&
+	       (at->share > WT_PASS || (at->share && !at->end) ||
+		at->reserved || ((at->next | at->end) & (wt_page_size() - 1)));
+}
 
 /*
  * The body of wtrack_collect(): appends to the sink.  Moves `*at`, at most to

@@ -180,20 +180,3 @@ void wt_hot_next_tick(struct wtrack *t)
 	wt_count(&s->tick, 1);
 	be_cautious(s, was, proved);
 }
-
-/*
- * A pass is one or more calls, each of which starts where the one before ended
- * or behind that: one that does not begins the next.
- */
-void wt_hot_begin_call(struct wtrack *t, uintptr_t at)
-{
-	if (__atomic_load_n(&t->hot.on, __ATOMIC_RELAXED) &&
-	    at < __atomic_load_n(&t->hot.pass_at, __ATOMIC_RELAXED))
-		wt_hot_next_tick(t);
-}
-
-void wt_hot_end_call(struct wtrack *t, uintptr_t at)
-{
-	if (__atomic_load_n(&t->hot.on, __ATOMIC_RELAXED))
-		__atomic_store_n(&t->hot.pass_at, at, __ATOMIC_RELAXED);
-}

@@ -44,10 +44,25 @@ int wt_hot_clear(struct wtrack *t, const struct wt_span *s);
 /* Arms an initial stretch, but for what is unused or advised otherwise. */
 int wt_hot_initial(struct wtrack *t, const struct wt_span *s, unsigned flags);
 
-/* A clearing call starts at `at`, which may begin a new tick; ends there. */
-void wt_hot_begin_call(struct wtrack *t, uintptr_t at);
-void wt_hot_end_call(struct wtrack *t, uintptr_t at);
 void wt_hot_next_tick(struct wtrack *t);
+
+/*
+ * A clearing call starts, and ends.  A pass is one or more calls, each of which
+ * starts where the one before ended or behind that: one that does not begins
+ * the next pass, and a new tick.
+ */
+static inline void wt_hot_begin_call(struct wtrack *t, uintptr_t at)
+{
+	if (__atomic_load_n(&t->hot.on, __ATOMIC_RELAXED) &&
+	    at < __atomic_load_n(&t->hot.pass_at, __ATOMIC_RELAXED))
+		wt_hot_next_tick(t);
+}
+
+static inline void wt_hot_end_call(struct wtrack *t, uintptr_t at)
+{
+	if (__atomic_load_n(&t->hot.on, __ATOMIC_RELAXED))
+		__atomic_store_n(&t->hot.pass_at, at, __ATOMIC_RELAXED);
+}
 
 /* ---- between the files named above ---- */
 

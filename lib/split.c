@@ -77,7 +77,7 @@ WT_API ssize_t wtrack_split(struct wtrack *t, const struct wtrack_cursor *at,
 	uint64_t rest = share_of(at), share = n ? rest / n : 0;
 	size_t count = 0;
 
-	if (!t || !parts || !n || n > WT_PASS || wt_cursor_check(at))
+	if (!t || !parts || !n || n > WT_PASS || wt_cursor_is_bad(at))
 		return -EINVAL;
 	wt_fork_check();
 	if (start >= end || !watched(t, start, end, 1, &ignored))

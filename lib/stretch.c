@@ -3,13 +3,6 @@
 #include "stretch.h"
 #include "vma.h"
 
-void wt_feed_init(struct wt_feed *f)
-{
-	f->version = 0;
-	f->i = f->n = 0;
-	f->mapped_to = 0;
-}
-
 static const struct wt_range *feed_next(const struct wtrack *t,
 					struct wt_feed *f, uintptr_t at)
 {

@@ -27,7 +27,12 @@ struct wt_stretch {
 	bool last_of_range;
 };
 
-void wt_feed_init(struct wt_feed *f);
+static inline void wt_feed_init(struct wt_feed *f)
+{
+	f->version = 0;
+	f->i = f->n = 0;
+	f->mapped_to = 0;
+}
 
 /*
  * The next stretch from `at` on, below `limit`; false at the end.  It is

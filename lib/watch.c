@@ -280,7 +280,8 @@ int wt_unwatch_locked(struct wtrack *t, uintptr_t start, uintptr_t end)
 	if (rc) {
 		enroll_again(t, start, done);
 	} else {
-		wt_heat_forget(start, end);
+		if (__atomic_load_n(&t->hot.on, __ATOMIC_RELAXED))
+			wt_heat_forget(start, end);
 		wt_table_remove(&t->table, start, end);
 	}
 	wt_set_moving(0, 0);
@@ -402,13 +403,32 @@ static void tell_policy(struct wtrack_range_info *i, const struct wt_range *r,
 	i->page_ns = p.page_ns;
 }
 
+static int describe(struct wtrack *t, const struct wt_range *r, uintptr_t at,
+		    struct wtrack_range_info *info)
+{
+	const struct wt_span s = { r->start, r->end, r->attr, false };
+	struct wtrack_range_info i;
+
+	memset(&i, 0, sizeof(i));
+	i.size = sizeof(i);
+	i.start = r->start;
+	i.end = r->end;
+	i.grain = wt_range_grain(r->attr);
+	if (i.grain > wt_page_size())
+		i.flags |= WTRACK_RANGE_COARSE;
+	if (at >= wt_fresh_get(r->fresh))
+		i.flags |= WTRACK_RANGE_INITIAL;
+	tell_policy(&i, r, at);
+	if (wt_be(t)->inspect(t, &s, at))
+		i.flags |= WTRACK_RANGE_LOST;
+	return wt_struct_give(info, &i);
+}
+
 WT_API int wtrack_query(struct wtrack *t, const void *addr,
 			struct wtrack_range_info *info)
 {
 	uintptr_t at = (uintptr_t)addr;
-	struct wtrack_range_info i;
 	struct wt_range r;
-	struct wt_span s;
 
 	if (!t)
 		return -EINVAL;
@@ -417,21 +437,5 @@ WT_API int wtrack_query(struct wtrack *t, const void *addr,
 	if (!info)
 		return 0;
 	wt_fork_check();
-	memset(&i, 0, sizeof(i));
-	i.size = sizeof(i);
-	i.start = r.start;
-	i.end = r.end;
-	i.grain = wt_range_grain(r.attr);
-	if (i.grain > wt_page_size())
-		i.flags |= WTRACK_RANGE_COARSE;
-	if (at >= wt_fresh_get(r.fresh))
-		i.flags |= WTRACK_RANGE_INITIAL;
-	tell_policy(&i, &r, at);
-	s.start = r.start;
-	s.end = r.end;
-	s.attr = r.attr;
-	s.mapped = false;
-	if (wt_be(t)->inspect(t, &s, at))
-		i.flags |= WTRACK_RANGE_LOST;
-	return wt_struct_give(info, &i);
+	return describe(t, &r, at, info);
 }
