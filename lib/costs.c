@@ -2,6 +2,7 @@
 /* costs.c: times faults and arming on scratch memory, through the door. */
 #include "costs.h"
 #include "engine.h"
+#include "fault.h"
 #include "mem.h"
 #include "sys.h"
 
@@ -221,6 +222,9 @@ void wt_costs_measure(const struct wt_backend *be, bool hosted)
 
 	/* It would take the bits of the whole process from their users. */
 	if (measured[i].done || be->whole || !(be->attr_mask & WT_POLICY))
+		return;
+	/* A fault would reach who does not know it, and kill. */
+	if (!hosted && wt_fault_replaced(be->signal))
 		return;
 	if (wt_open_locked(be, be->caps, &plain, &s.t))
 		return;
