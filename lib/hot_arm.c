@@ -44,6 +44,30 @@ static void arm_failed(struct wt_hot *h, int rc)
 		join_runs(h->sink, i == SIZE_MAX ? 0 : i);
 }
 
+/*
+ * Of what is not known to be written the byte says so until it is armed: who
+ * looks meanwhile must not be told that it was.  [G2]
+ */
+static bool is_doubtful(const struct wt_hot *h, uint8_t byte)
+{
+	return wt_byte_is_presumed(byte) || wt_is_lazy(h->s, byte);
+}
+
+static void settle_doubtful(struct wt_hot *h)
+{
+	uintptr_t end, next;
+
+	for (uintptr_t at = h->lo; at < h->hi; at = end) {
+		uint8_t byte;
+
+		end = wt_heat_extent(at, h->hi, &byte);
+		for (; is_doubtful(h, byte) && at < end; at = next) {
+			next = wt_hot_unit_end(h, at, end);
+			wt_heat_set(at, next, wt_hot_next(h, byte, at).byte);
+		}
+	}
+}
+
 void wt_hot_flush(struct wt_hot *h)
 {
 	const struct wt_span s = { h->lo, h->hi, h->s->attr, true };
@@ -55,6 +79,8 @@ void wt_hot_flush(struct wt_hot *h)
 	wt_count(h->wide ? &h->t->hot.arms_wide : &h->t->hot.arms_run, 1);
 	if (rc)
 		arm_failed(h, rc);
+	else
+		settle_doubtful(h);
 	h->lo = h->hi = 0;
 	h->wide = false;
 }
@@ -109,7 +135,7 @@ void wt_hot_settle(struct wt_hot *h, uintptr_t lo, uintptr_t hi, uint8_t byte,
 	h->count.deferred += next->arm && defer;
 	h->count.avoided += !arm;
 	h->count.rechecks += arm && wt_byte_is_probe(next->byte);
-	if (to != byte)
+	if (to != byte && !(arm && is_doubtful(h, byte)))
 		wt_heat_set(lo, hi, to);
 	if (arm)
 		wt_hot_queue(h, lo, hi);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* live_policy.c: policies of handles and of parts, and what they spare. */
+#include "support_costs.h"
 #include "support_live.h"
+
+#include "uapi.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -214,6 +217,61 @@ static void each_part_follows_its_own(void **state)
 	mem_unmap(&m);
 }
 
+/* ---- a look in the midst of a clearing ---- */
+
+static struct {
+	struct wtrack *t;
+	struct wtrack_run runs[4]; /* when the first is about to be armed */
+	ssize_t n;
+} between;
+
+/* Another thread may look at any time: here, before the first arming. */
+static bool look_before_arming(enum wt_sys id, const long args[6], long *result)
+{
+	(void)result;
+	if (id != WT_SYS_MPROTECT &&
+	    (id != WT_SYS_IOCTL ||
+	     (unsigned long)args[1] != WT_UFFDIO_WRITEPROTECT))
+		return false;
+	wt_sys_hook = NULL;
+	between.n =
+		wtrack_collect(between.t, NULL, between.runs, 4, WTRACK_GET);
+	return false;
+}
+
+/* [G2] A page is not said to be written because it is about to be armed. */
+static void what_is_presumed_is_so_until_it_is_armed(void **state)
+{
+	const struct wtrack_policy soon = {
+		sizeof(soon), WTRACK_POLICY_RESCAN, 1, 2, 4, 0
+	};
+	struct wtrack *t = open_on(*state);
+	struct mem m = mem_map(MEM_ANON, 4, true);
+	static struct view v;
+	size_t presumed = 0;
+
+	watch_pages(t, &m, 0, 4, 0);
+	assert_int_equal(set(t, &m, 0, 4, &soon), 0);
+	pretend_costs(t, RUNS_CHEAP);
+	between.t = t;
+	for (int epoch = 0; epoch < 40; epoch++) {
+		store(&m, 0);
+		between.n = 0;
+		wt_sys_hook = look_before_arming;
+		view_collect(&v, t, &m, 64, BOTH);
+		wt_sys_hook = NULL;
+		if (!between.n || v.flags[0] != WTRACK_RUN_PRESUMED)
+			continue;
+		assert_int_equal(between.n, 1);
+		assert_false(between.runs[0].flags & WTRACK_RUN_WRITTEN);
+		presumed++;
+	}
+	assert_true(presumed > 0);
+	pretend_costs(t, AS_MEASURED);
+	wtrack_close(t);
+	mem_unmap(&m);
+}
+
 /* ---- errors ---- */
 
 static void expect_refused(struct wtrack *t, const struct mem *m,
@@ -389,6 +447,8 @@ int main(void)
 			   WTRACK_CAP_PRECISE),
 		CASE_NEEDS(ranges_split_and_join_again, WTRACK_CAP_PRECISE),
 		CASE_NEEDS(each_part_follows_its_own,
+			   WTRACK_CAP_PRECISE | WTRACK_CAP_CONCURRENT),
+		CASE_NEEDS(what_is_presumed_is_so_until_it_is_armed,
 			   WTRACK_CAP_PRECISE | WTRACK_CAP_CONCURRENT),
 		CASE_EACH(bad_policies_are_refused),
 		CASE_EACH(bad_parts_are_refused),
