@@ -152,7 +152,8 @@ void wt_heat_set(uintptr_t start, uintptr_t end, uint8_t byte)
 	}
 }
 
-uintptr_t wt_heat_next_used(uintptr_t start, uintptr_t end)
+/* The first address from `start` on that lies in a block in use, or `end`. */
+static uintptr_t next_used(uintptr_t start, uintptr_t end)
 {
 	uintptr_t page = page_of(start), last = page_of(end);
 
@@ -175,7 +176,7 @@ uintptr_t wt_heat_extent(uintptr_t start, uintptr_t end, uint8_t *byte)
 
 	*byte = 0;
 	if (!h || !__atomic_load_n(&h->used, __ATOMIC_RELAXED))
-		return wt_heat_next_used(start, end);
+		return next_used(start, end);
 	at = h->byte + page % WT_HEAT_PAGES;
 	*byte = __atomic_load_n(at, __ATOMIC_RELAXED);
 	if (limit > last)

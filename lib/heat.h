@@ -65,8 +65,6 @@ uintptr_t wt_heat_extent(uintptr_t start, uintptr_t end, uint8_t *byte);
  */
 uintptr_t wt_heat_fused_until(uintptr_t start, uintptr_t end);
 uintptr_t wt_heat_next_fused(uintptr_t start, uintptr_t end);
-/* The first address from `start` on that lies in a block in use, or `end`. */
-uintptr_t wt_heat_next_used(uintptr_t start, uintptr_t end);
 
 /* Bytes mapped, and bytes of the blocks in use; process-wide. */
 uint64_t wt_heat_bytes(void);

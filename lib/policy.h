@@ -61,11 +61,6 @@ static inline bool wt_byte_is_armed(uint8_t byte)
 	return (byte & WT_BYTE_COLD) || byte == WT_BYTE_CLEAN;
 }
 
-static inline bool wt_byte_is_cold(uint8_t byte)
-{
-	return (byte & WT_BYTE_KIND) == WT_BYTE_COLD;
-}
-
 static inline bool wt_byte_is_probe(uint8_t byte)
 {
 	return (byte & WT_BYTE_KIND) == WT_BYTE_PROBE;
