@@ -117,7 +117,7 @@ static void a_store_while_the_library_works_is_handled(void **state)
 	shared = p;
 	nested = 0;
 	stores = true;
-	wt_sys_hook = store_at_the_door;
+	at_the_door(store_at_the_door);
 	for (int i = 0; i < 20; i++) {
 		struct wtrack *other = open_on(*state);
 		struct wtrack_snapshot *s = NULL;
@@ -132,7 +132,7 @@ static void a_store_while_the_library_works_is_handled(void **state)
 		wtrack_snapshot_free(s);
 		wtrack_close(other);
 	}
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	assert_true(nested > 100);
 	clear_all(t);
 	assert_clean(t);
@@ -167,12 +167,12 @@ static void a_fault_is_one_call_and_nothing_else(void **state)
 	}
 
 	memset(entries, 0, sizeof(entries));
-	wt_sys_hook = count_entries;
+	at_the_door(count_entries);
 	for (size_t i = 0; i < N; i++)
 		touch(p, i);
 	for (size_t i = 0; i < N; i++)
 		touch(p, i); /* [G8] once per page and epoch */
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	faults = stats_of(t).faults - faults;
 	assert_true(faults == 0 || faults == N);
 	for (int i = 0; i <= WT_SYS_YIELD; i++)

@@ -241,9 +241,9 @@ static void no_descriptor_is_asked_twice(void **state)
 
 	(void)state;
 	before = usage_now();
-	wt_sys_hook = refuse_handshake;
+	at_the_door(refuse_handshake);
 	assert_string_equal(open_best(), "mprotect");
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	wtrack_close(tracker);
 	after = usage_now();
 	assert_int_equal(before.fds, after.fds);

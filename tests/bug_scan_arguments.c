@@ -83,7 +83,7 @@ static struct wtrack *watch_islands(void)
 
 static void end(struct wtrack *t)
 {
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	wtrack_close(t);
 	unmap_pages(area, N);
 }
@@ -98,7 +98,7 @@ static void start_checking(bool clear)
 {
 	scans = arms = 0;
 	may_clear = clear;
-	wt_sys_hook = check_scan;
+	at_the_door(check_scan);
 }
 
 static void a_look_never_arms(void **state)
@@ -180,7 +180,7 @@ static void adjacent_ranges_are_one_scan(void **state)
 	start_checking(true);
 	assert_int_equal(collect_all(t, WTRACK_GET | WTRACK_CLEAR).n, 2);
 	assert_int_equal(scans, 1);
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	wtrack_close(t);
 	unmap_pages(area, 4);
 }

@@ -109,7 +109,7 @@ static void where_each_mapping_is_armed_by_itself_it_works_too(void **state)
 
 	(void)state;
 	split(p);
-	wt_sys_hook = only_one_mapping;
+	at_the_door(only_one_mapping);
 	assert_int_equal(wtrack_watch(t, p, N * page_size(), 0), 0);
 	assert_clean(t);
 	touch_border_pages(p);
@@ -121,7 +121,7 @@ static void where_each_mapping_is_armed_by_itself_it_works_too(void **state)
 	assert_dirty(t, p, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
 	clear_all(t);
 	assert_clean(t);
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	wtrack_close(t);
 	unmap_pages(p, N);
 }

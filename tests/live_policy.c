@@ -233,7 +233,7 @@ static bool look_before_arming(enum wt_sys id, const long args[6], long *result)
 	    (id != WT_SYS_IOCTL ||
 	     (unsigned long)args[1] != WT_UFFDIO_WRITEPROTECT))
 		return false;
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	between.n =
 		wtrack_collect(between.t, NULL, between.runs, 4, WTRACK_GET);
 	return false;
@@ -257,9 +257,9 @@ static void what_is_presumed_is_so_until_it_is_armed(void **state)
 	for (int epoch = 0; epoch < 40; epoch++) {
 		store(&m, 0);
 		between.n = 0;
-		wt_sys_hook = look_before_arming;
+		at_the_door(look_before_arming);
 		view_collect(&v, t, &m, 64, BOTH);
-		wt_sys_hook = NULL;
+		at_the_door(NULL);
 		if (!between.n || v.flags[0] != WTRACK_RUN_PRESUMED)
 			continue;
 		assert_int_equal(between.n, 1);

@@ -107,7 +107,7 @@ static void run(void (*first)(void), void (*second)(void))
 	after = second;
 	watch_pages(t, &m, 0, 8, 0);
 	pthread_barrier_init(&turn, NULL, 2);
-	__atomic_store_n(&wt_sys_hook, hold, __ATOMIC_RELEASE);
+	at_the_door(hold);
 	pthread_create(&faulter, NULL, store_once, NULL);
 	wait_turn();
 	before();
@@ -118,7 +118,7 @@ static void run(void (*first)(void), void (*second)(void))
 		wait_turn();
 		pthread_join(faulter, NULL);
 	}
-	__atomic_store_n(&wt_sys_hook, NULL, __ATOMIC_RELEASE);
+	at_the_door(NULL);
 	assert_true(look_at(t, &m, 3) & WTRACK_RUN_WRITTEN);
 	expect_pages(t, &m, BOTH, 3);
 	expect_none(t, &m);

@@ -168,14 +168,14 @@ static void an_unwatch_waits_without_membarrier(void **state)
 	pthread_t thread;
 
 	hide(MEMBARRIER, EPERM);
-	wt_sys_hook = count_looks;
+	at_the_door(count_looks);
 	assert_int_equal(pthread_create(&thread, NULL, read_for_long, NULL), 0);
 	while (!__atomic_load_n(&entered, __ATOMIC_ACQUIRE))
 		sched_yield();
 	assert_returns(0, wtrack_unwatch(t, pages, 4 * page_size()));
 	assert_true(__atomic_load_n(&looks, __ATOMIC_ACQUIRE) >= LONG_ENOUGH);
 	assert_int_equal(pthread_join(thread, NULL), 0);
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	wtrack_close(t);
 }
 

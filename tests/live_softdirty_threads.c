@@ -226,9 +226,9 @@ static bool refuse_clear_refs(enum wt_sys id, const long args[6], long *result)
 static void without_clear_refs_it_does_not_open(void **state)
 {
 	(void)state;
-	wt_sys_hook = refuse_clear_refs;
+	at_the_door(refuse_clear_refs);
 	assert_int_equal(backend_error(NAMED), -EOPNOTSUPP);
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 }
 
 int main(int argc, char **argv)

@@ -116,7 +116,7 @@ static void a_thread_held_in_watch_or_unwatch_holds_up_nobody(void **state)
 			places++;
 	/* msync at least, on every backend. */
 	assert_true(places > 0);
-	__atomic_store_n(&wt_sys_hook, NULL, __ATOMIC_RELEASE);
+	at_the_door(NULL);
 	wtrack_close(t);
 	mem_unmap(&m);
 }

@@ -68,7 +68,7 @@ static bool dawdle(enum wt_sys id, const long args[6], long *result)
 
 static void init(struct scene *s, const char *backend)
 {
-	wt_sys_hook = dawdle;
+	at_the_door(dawdle);
 	memset(s, 0, sizeof(*s));
 	s->backend = backend;
 	s->t = open_on(backend);
@@ -85,7 +85,7 @@ static void end(struct scene *s)
 	for (size_t i = 0; i < PAGES_N; i++)
 		store(&s->m, i);
 	mem_unmap(&s->m);
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 }
 
 /* ---- ranges and handles that come and go ---- */

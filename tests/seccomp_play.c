@@ -298,5 +298,5 @@ void scene_prepare(const struct scene *s)
 	start(write_pages);
 	if (scene.kind == SCENE_LOCK || scene.kind == SCENE_READER)
 		start(hold);
-	wt_sys_hook = hook;
+	at_the_door(hook);
 }

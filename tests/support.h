@@ -20,6 +20,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "sys.h"
 #include "wtrack.h"
 
 /* ---- cases ---- */
@@ -168,6 +169,9 @@ char *map_pages(size_t pages);
 /* The same, watched. */
 char *map_watched(struct wtrack *t, size_t pages);
 void unmap_pages(char *base, size_t pages);
+
+/* Puts it at the library's door to the kernel; NULL takes it away. */
+void at_the_door(wt_sys_hook_fn *hook);
 
 /* A store that the compiler keeps. */
 void touch(char *base, size_t page);

@@ -233,7 +233,7 @@ void gate_set(enum wt_sys id, int nth)
 	pthread_once(&gates_once, make_gates);
 	gate_id = id;
 	gate_after = nth;
-	__atomic_store_n(&wt_sys_hook, gate_hook, __ATOMIC_RELEASE);
+	at_the_door(gate_hook);
 }
 
 void gate_await(void)
@@ -271,13 +271,12 @@ void fail_entry(enum wt_sys id, int nth, int times, long error)
 	failure.after = nth;
 	failure.times = times;
 	failure.error = error;
-	__atomic_store_n(&wt_sys_hook, fail_hook, __ATOMIC_RELEASE);
+	at_the_door(fail_hook);
 }
 
 void fail_no_more(void)
 {
-	__atomic_store_n(&wt_sys_hook, (wt_sys_hook_fn *)NULL,
-			 __ATOMIC_RELEASE);
+	at_the_door(NULL);
 }
 
 /* ---- teams ---- */

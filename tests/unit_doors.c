@@ -217,7 +217,7 @@ static int play(int number, int error)
 	scene = &scenes[number];
 	refusal = -error;
 	unsetenv("WTRACK_BACKEND");
-	wt_sys_hook = refuse;
+	at_the_door(refuse);
 	bad = check_scene() | check_names();
 	return bad;
 }

@@ -34,7 +34,7 @@ static void fail_all(unsigned long request, long with)
 {
 	failing = request;
 	error = with;
-	wt_sys_hook = fail_request;
+	at_the_door(fail_request);
 }
 
 static const long errors[] = { -ENOMEM, -EFAULT, -EINVAL, -ENOENT, -EPERM };
@@ -70,7 +70,7 @@ static void watch_returns_the_error_and_changes_nothing(void **state)
 	for (size_t i = 0; i < 2 * N_ERRORS; i++) {
 		fail_all(requests[i % 2], errors[i / 2]);
 		assert_returns(errors[i / 2], wtrack_watch(t, p, len, 0));
-		wt_sys_hook = NULL;
+		at_the_door(NULL);
 		assert_state_is(t, &before);
 		assert_true(is_free(p, len));
 	}
@@ -96,7 +96,7 @@ static void an_initial_range_that_cannot_be_armed_stays_initial(void **state)
 		assert_int_equal(wtrack_collect(t, NULL, &run, 1,
 						WTRACK_GET | WTRACK_CLEAR),
 				 1);
-		wt_sys_hook = NULL;
+		at_the_door(NULL);
 		assert_true(run.flags & WTRACK_RUN_INITIAL);
 		assert_true(run.flags &
 			    (WTRACK_RUN_DEGRADED | WTRACK_RUN_LOST));
@@ -123,7 +123,7 @@ static void mark_returns_the_error_and_changes_nothing(void **state)
 	for (size_t i = 0; i < N_ERRORS; i++) {
 		fail_all(WT_UFFDIO_WRITEPROTECT, errors[i]);
 		assert_returns(errors[i], wtrack_mark(t, p, N * page_size()));
-		wt_sys_hook = NULL;
+		at_the_door(NULL);
 		assert_state_is(t, &before);
 	}
 	wtrack_close(t);
@@ -144,7 +144,7 @@ static void huge_pages_that_cannot_be_armed_stay_dirty(void **state)
 		assert_int_equal(wtrack_collect(t, NULL, runs, 4,
 						WTRACK_GET | WTRACK_CLEAR),
 				 1);
-		wt_sys_hook = NULL;
+		at_the_door(NULL);
 		assert_int_equal(runs[0].start, (uintptr_t)m.base + m.page);
 		assert_true(runs[0].flags & WTRACK_RUN_DEGRADED);
 		*(volatile char *)(m.base + m.page) = 8; /* not armed */
@@ -189,7 +189,7 @@ static void child_is_always_dirty(void *arg)
 	const uint64_t initial = WTRACK_RUN_INITIAL;
 	struct child *c = arg;
 
-	wt_sys_hook = c->hook;
+	at_the_door(c->hook);
 	for (int i = 0; i < 3; i++) {
 		struct run_list l = collect_all(c->t, WTRACK_GET);
 		size_t pages = 0;

@@ -30,7 +30,7 @@ static void fail_after(int calls, int times)
 {
 	countdown = calls;
 	failures = times;
-	wt_sys_hook = fail_mprotect;
+	at_the_door(fail_mprotect);
 }
 
 static const long errors[] = { -ENOMEM, -EACCES, -EPERM, -EINVAL };
@@ -51,7 +51,7 @@ static void watch_returns_the_error_and_changes_nothing(void **state)
 			error = errors[e];
 			fail_after(after, 1);
 			assert_returns(error, wtrack_watch(t, p, N * page, 0));
-			wt_sys_hook = NULL;
+			at_the_door(NULL);
 			assert_state_is(t, &before);
 			touch(p, 0);
 			touch(p, N - 1);
@@ -74,7 +74,7 @@ static void unwatch_returns_the_error_and_tracks_on(void **state)
 	error = -ENOMEM;
 	fail_after(0, 1000);
 	assert_returns(-ENOMEM, wtrack_unwatch(t, p, N * page));
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	assert_int_equal(stats_of(t).ranges, 1);
 	assert_dirty_superset(t, p, PAGES(3));
 	touch(p, 5);
@@ -105,7 +105,7 @@ static void what_cannot_be_protected_stays_dirty_and_says_so(void **state)
 		assert_int_equal(wtrack_collect(t, NULL, runs, N,
 						WTRACK_GET | WTRACK_CLEAR),
 				 2);
-		wt_sys_hook = NULL;
+		at_the_door(NULL);
 		touch(p, 3);
 		touch(p, 40);
 		assert_dirty_superset(t, p, PAGES(3, 40));
@@ -133,7 +133,7 @@ static void an_initial_range_that_cannot_be_protected_stays_dirty(void **state)
 	fail_after(0, 1000);
 	assert_int_equal(
 		wtrack_collect(t, NULL, &run, 1, WTRACK_GET | WTRACK_CLEAR), 1);
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	assert_true(run.flags & WTRACK_RUN_INITIAL);
 	touch(p, 9);
 	assert_dirty_superset(t, p, PAGES(9));
@@ -158,7 +158,7 @@ static void a_fault_gets_on_with_fewer_mappings(void **state)
 		fail_after(0, failing);
 		touch(p, 32);
 		touch(p, 40);
-		wt_sys_hook = NULL;
+		at_the_door(NULL);
 		assert_dirty_superset(t, p, PAGES(30, 32, 40));
 		assert_true(stats_of(t).widened > before.widened);
 		assert_true(flags_at(t, p + 32 * page_size()) &
@@ -181,14 +181,14 @@ static void mark_and_prepare_write_need_the_mappings_too(void **state)
 	assert_returns(0, wtrack_mark(t, p + 9 * page_size(), 1));
 	fail_after(0, 1);
 	assert_returns(0, wtrack_prepare_write(t, p + 19 * page_size(), 1));
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	assert_dirty_superset(t, p, PAGES(9, 19));
 	clear_all(t);
 	assert_clean(t);
 	fail_after(0, 1000);
 	assert_returns(-ENOMEM,
 		       wtrack_prepare_write(t, p + 29 * page_size(), 1));
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	touch(p, 29);
 	touch(p, 2);
 	assert_dirty_superset(t, p, PAGES(2, 29));

@@ -57,7 +57,7 @@ static void fail_after(int scans, int times)
 {
 	countdown = scans;
 	failures = times;
-	wt_sys_hook = fail_scan;
+	at_the_door(fail_scan);
 }
 
 /* ---- what was written, and what was said about it ---- */
@@ -139,7 +139,7 @@ static void try_each(void (*f)(struct wtrack *, char *, size_t))
 			for (how = AT_ONCE; how < HOWS; how++) {
 				error = errors[e];
 				f(t, p, sizes[s]);
-				wt_sys_hook = NULL;
+				at_the_door(NULL);
 				assert_tracks_on(t, p);
 			}
 	wtrack_close(t);
@@ -154,7 +154,7 @@ static void fail_one_of_the_clearing(struct wtrack *t, char *p, size_t nruns)
 		write_some(&a, p);
 		fail_after(after, 1);
 		collect_into(&a, t, p, nruns, WTRACK_GET | WTRACK_CLEAR);
-		wt_sys_hook = NULL;
+		at_the_door(NULL);
 		/* A store that raced would be here: the rest of the epoch. */
 		collect_into(&a, t, p, N, WTRACK_GET | WTRACK_CLEAR);
 		assert_marked_superset(&a);
@@ -176,7 +176,7 @@ static void fail_all_of_the_clearing(struct wtrack *t, char *p, size_t nruns)
 	write_some(&a, p);
 	fail_after(0, 1000000);
 	collect_into(&a, t, p, nruns, WTRACK_GET | WTRACK_CLEAR);
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	collect_into(&a, t, p, N, WTRACK_GET | WTRACK_CLEAR);
 	assert_marked_superset(&a);
 }
@@ -203,7 +203,7 @@ static void fail_the_looking(struct wtrack *t, char *p, size_t nruns)
 	later = a;
 	fail_after(0, 1);
 	collect_into(&a, t, p, nruns, WTRACK_GET);
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	assert_marked_superset(&a);
 	collect_into(&later, t, p, N, WTRACK_GET);
 	for (size_t i = 0; i < N; i++)
@@ -230,7 +230,7 @@ static void fail_clear_alone(struct wtrack *t, char *p, size_t nruns)
 	write_some(&a, p);
 	fail_after(0, 1);
 	assert_int_equal(wtrack_collect(t, NULL, NULL, 0, WTRACK_CLEAR), 0);
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	write_some(&a, p);
 	collect_into(&a, t, p, N, WTRACK_GET | WTRACK_CLEAR);
 	assert_marked_superset(&a);
@@ -253,7 +253,7 @@ static void fail_the_snapshot(struct wtrack *t, char *p, size_t nruns)
 	write_some(&a, p);
 	fail_after(0, 1);
 	assert_int_equal(wtrack_snapshot(t, &s), 0);
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	for (size_t i = 0; i < N; i++)
 		if (a.written[i])
 			assert_int_equal(wtrack_snapshot_contains(

@@ -33,12 +33,12 @@ static void start_failing(int n)
 {
 	countdown = n;
 	failed = false;
-	wt_sys_hook = fail_nth;
+	at_the_door(fail_nth);
 }
 
 static bool stop_failing(void)
 {
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	return failed;
 }
 

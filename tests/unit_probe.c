@@ -189,9 +189,9 @@ static bool watch_clear_refs(enum wt_sys id, const long args[6], long *result)
 static void soft_dirty_bits_are_not_cleared(void **state)
 {
 	(void)state;
-	wt_sys_hook = watch_clear_refs;
+	at_the_door(watch_clear_refs);
 	assert_int_equal(probe_now().door_clear_refs, 0);
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	assert_int_equal(written, 0);
 }
 
@@ -228,9 +228,9 @@ static bool count_handshakes(enum wt_sys id, const long args[6], long *result)
 static void no_descriptor_is_asked_twice(void **state)
 {
 	(void)state;
-	wt_sys_hook = count_handshakes;
+	at_the_door(count_handshakes);
 	probe_now();
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 }
 
 int main(int argc, char **argv)

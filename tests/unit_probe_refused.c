@@ -123,9 +123,9 @@ static void a_refusal_is_blamed_on_what_was_refused(void **state)
 		struct wtrack_probe p;
 
 		refused = &refusals[i];
-		wt_sys_hook = refuse;
+		at_the_door(refuse);
 		p = probe_now();
-		wt_sys_hook = NULL;
+		at_the_door(NULL);
 		for (size_t m = first; m < end; m += sizeof(int)) {
 			int should = at(&open, m);
 
@@ -159,9 +159,9 @@ static void without_a_userfaultfd_what_needs_one_is_not_tried(void **state)
 	struct wtrack_probe p;
 
 	(void)state;
-	wt_sys_hook = refuse_userfaultfd;
+	at_the_door(refuse_userfaultfd);
 	p = probe_now();
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	assert_int_equal(p.door_device, -EPERM);
 	assert_int_equal(p.door_syscall, -EPERM);
 	assert_int_equal(p.door_user, -EPERM);
@@ -195,9 +195,9 @@ static void a_kernel_that_only_pretends_is_found_out(void **state)
 
 	(void)state;
 	probe_now(); /* the backends' self-tests, which fail likewise */
-	wt_sys_hook = pretend;
+	at_the_door(pretend);
 	p = probe_now();
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	assert_int_equal(p.uffd_wp_unpopulated, -EOPNOTSUPP);
 	assert_int_equal(p.uffd_sigbus, -EOPNOTSUPP);
 	assert_int_equal(p.pagemap_scan, -EOPNOTSUPP);

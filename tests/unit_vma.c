@@ -81,12 +81,12 @@ static void play(const char *with, size_t bytes, long error)
 	piece = bytes;
 	read_error = error;
 	query_error = -ENOTTY;
-	wt_sys_hook = no_query;
+	at_the_door(no_query);
 }
 
 static void play_nothing(void)
 {
-	wt_sys_hook = NULL;
+	at_the_door(NULL);
 	played = NULL;
 	wt_vma_close();
 }
