@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Passes every test, in one command on a fresh Debian 12: installs packages,
 # builds with two compilers and two sanitizers, runs the suite in each build and
-# on other kernels, counts the benchmark's instructions,
-# tries the installed library as a stranger would, packs a distribution, lints.
+# on other kernels, counts the benchmark's instructions, looks the kernel patches
+# over, tries the installed library as a stranger would, packs a distribution, lints.
 #
 # The last line is the sum over all builds' tests and all other steps:
 # "N passed, N failed, N skipped".  Exits non-zero when one failed.
@@ -38,6 +38,7 @@ main() {
 	suite suite-gcc gcc
 	sum kernels check-kernels
 	sum exact bench-exact
+	sum patches check-lab
 
 	export WTRACK_STRESS_SECONDS=${WTRACK_STRESS_SECONDS:-2}
 	step build-clang build clang --disable-static CC=clang CXX=clang++
@@ -212,6 +213,15 @@ lint_lists() {
 			rc=1
 		}
 	done
+	for file in kernel/lab/*.sh kernel/lab/*.awk kernel/lab/config/* \
+		kernel/lab/guest/* kernel/lab/*/*.[ch]; do
+		name=${file#kernel/lab/}
+		[ ! -e "$file" ] ||
+			grep -qE "%reldir%/${name%.c}(\.c)?( |\$)" kernel/lab/local.mk || {
+			say "$file is not in kernel/lab/local.mk"
+			rc=1
+		}
+	done
 	for file in scripts/* scripts/guest/*; do
 		[ -d "$file" ] || grep -qE "(^|[[:space:]])$file( |\$)" Makefile.am || {
 			say "$file is not in Makefile.am"
@@ -226,7 +236,7 @@ lint_lists() {
 lint_c() {
 	cd "$root" &&
 		cppcheck_in lib &&
-		cppcheck_in tools examples bench tests scripts/guest
+		cppcheck_in tools examples bench tests scripts/guest kernel/lab
 }
 
 cppcheck_in() {
@@ -238,7 +248,7 @@ cppcheck_in() {
 lint_shell() {
 	cd "$root" &&
 		shellcheck -x bootstrap .ci/run scripts/*.sh scripts/guest/*.sh tests/*.sh \
-			tools/completions/wtrack
+			kernel/lab/*.sh kernel/lab/guest/*.sh tools/completions/wtrack
 }
 
 # roff writes a bullet \(bu, which is no misspelt word.

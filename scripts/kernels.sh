@@ -20,9 +20,8 @@ kernels=(
 )
 # An emulated processor is some twenty times slower, beside a build sixty.
 boot_seconds=${WTRACK_BOOT_SECONDS:-720}
-test_seconds=${WTRACK_TEST_SECONDS:-240}
 out=$PWD/vm/kernels
-passed=0 failed=0 skipped=0 table='' names=()
+passed=0 failed=0 skipped=0 table=''
 
 main() {
 	local consumer=$1 kernel why
@@ -35,7 +34,7 @@ main() {
 	fi
 	"$root/scripts/deps.sh" "${vm_packages[@]}"
 	mkdir -p "$out"
-	make_root "$consumer" "$@"
+	test_root "$out/root" "$consumer" "$@"
 	for kernel in "${kernels[@]}"; do
 		if [ -n "${WTRACK_KERNELS:-}" ] &&
 			! [[ " $WTRACK_KERNELS " == *" ${kernel%% *} "* ]]; then
@@ -55,34 +54,9 @@ main() {
 	[ "$failed" -eq 0 ]
 }
 
-make_root() {
-	local dir=$out/root consumer=$1 test programs=()
-	shift
-	new_root "$dir"
-	mkdir -p "$dir/tests" "$dir/lib/.libs"
-	add_program "$consumer" "$dir/consumer"
-	programs=("$dir/consumer")
-	for test in "$@"; do
-		add_program "$test" "$dir/tests/$(basename "$test")"
-		programs+=("$dir/tests/$(basename "$test")")
-		names+=("$(basename "$test")")
-	done
-	add_libraries "$dir" "${programs[@]}"
-	if [ -e lib/.libs/libwtrack.so ]; then
-		cp -L lib/.libs/libwtrack.so "$dir/lib/.libs/"
-	fi
-	cp "$root/scripts/guest/tests.sh" "$dir/payload"
-	cat >"$dir/settings" <<-END
-		export WTRACK_STRESS_SECONDS=${WTRACK_STRESS_SECONDS:-2}
-		export WTRACK_EMULATED=1
-		WTRACK_TEST_SECONDS=$test_seconds
-	END
-	pack_root "$dir"
-}
-
 # run_kernel SERIES BACKEND...
 run_kernel() {
-	local series=$1 log=$out/$1.log start=$SECONDS rc=0 p f s backends
+	local series=$1 log=$out/$1.log start=$SECONDS p f s backends
 	shift
 	if ! fetch_kernel "$series"; then
 		say "FAILED $series: no kernel"
@@ -90,12 +64,8 @@ run_kernel() {
 		table+="$series|no kernel|0|1|0|0"$'\n'
 		return
 	fi
-	boot "$boot_seconds" "$kernel_cache/$series/vmlinuz" "$out/root.cpio" \
-		"$log" "hugepages=128 mitigations=off" -smp 2 -m 2G -cpu max || rc=$?
-	awk -v backends="$*" -v rc=$rc -v tests="${names[*]}" \
-		-f "$root/scripts/judge.awk" "$log" >"$log.sum"
-	sed -n 's/^[A-Z]* [^ ]*/&/p' "$log.sum" | grep -v '^TOTAL' |
-		sed "s/^/$series: /" || :
+	boot_tests "$boot_seconds" "$kernel_cache/$series/vmlinuz" \
+		"$out/root.cpio" "$log" "$*" | sed "s/^/$series: /"
 	read -r _ p f s backends < <(grep '^TOTAL' "$log.sum")
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 	table+="$kernel_version|$backends|$p|$f|$s|$((SECONDS - start))"$'\n'

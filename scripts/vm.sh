@@ -128,6 +128,32 @@ add_libraries() {
 	done <"$dir.libraries"
 }
 
+# test_root ROOT CONSUMER TEST...: packs this build's tests, and what tells which
+# backends open.
+test_root() {
+	local dir=$1 consumer=$2 test programs
+	shift 2
+	new_root "$dir"
+	mkdir -p "$dir/tests" "$dir/lib/.libs"
+	add_program "$consumer" "$dir/consumer"
+	programs=("$dir/consumer")
+	for test in "$@"; do
+		add_program "$test" "$dir/tests/$(basename "$test")"
+		programs+=("$dir/tests/$(basename "$test")")
+	done
+	add_libraries "$dir" "${programs[@]}"
+	if [ -e lib/.libs/libwtrack.so ]; then
+		cp -L lib/.libs/libwtrack.so "$dir/lib/.libs/"
+	fi
+	cp "$root/scripts/guest/tests.sh" "$dir/payload"
+	cat >"$dir/settings" <<-END
+		export WTRACK_STRESS_SECONDS=${WTRACK_STRESS_SECONDS:-2}
+		export WTRACK_EMULATED=1
+		WTRACK_TEST_SECONDS=${WTRACK_TEST_SECONDS:-240}
+	END
+	pack_root "$dir"
+}
+
 # pack_root ROOT: makes ROOT.cpio, which is the same for the same contents.
 pack_root() {
 	find "$1" -exec touch -h -d @0 {} +
@@ -159,4 +185,17 @@ boot() {
 	say "the machine ended with status $rc, its payload with '$told'"
 	tail -n 20 "$out.console"
 	return 250
+}
+
+# boot_tests SECONDS VMLINUZ ROOT.cpio OUTPUT BACKENDS: runs what test_root packed
+# and prints what failed; OUTPUT.sum ends with "TOTAL passed failed skipped
+# backends".  BACKENDS must have opened.
+boot_tests() {
+	local initrd=$3 out=$4 backends=$5 names rc=0
+	names=$(ls "${initrd%.cpio}/tests")
+	boot "$1" "$2" "$initrd" "$out" "hugepages=128 mitigations=off" \
+		-smp 2 -m 2G -cpu max || rc=$?
+	awk -v backends="$backends" -v rc=$rc -v tests="${names//$'\n'/ }" \
+		-f "$root/scripts/judge.awk" "$out" >"$out.sum"
+	grep -v '^TOTAL' "$out.sum" || :
 }

@@ -1,0 +1,54 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# Boots the lab's kernels.  The caller is lab.sh.
+# shellcheck disable=SC2154
+
+# What no boot takes, even beside a build.
+lab_boot_seconds=${WTRACK_BOOT_SECONDS:-600}
+
+# kernel_file NAME: the kernel, built if it is not; nothing else is printed.
+kernel_file() {
+	lab_build "$1" >&2
+	say "$lab_cache/$1/vmlinux"
+}
+
+# lab_root DIRECTORY PAYLOAD PROGRAM...: packs a root file system with static
+# programs in /, and the shell file that runs them.
+lab_root() {
+	local dir=$1 payload=$2 program
+	shift 2
+	new_root "$dir"
+	for program in "$@"; do
+		add_program "$program" "$dir/$(basename "$program")"
+	done
+	cp "$payload" "$dir/payload"
+	chmod 755 "$dir/payload"
+	pack_root "$dir"
+}
+
+# boot_exact KERNEL ROOT OUTPUT [KERNEL-ARGUMENTS]: one processor on which an
+# instruction takes one nanosecond; what is the same gives the same figures to
+# the last digit.  Nothing that an address or a mitigation would change.
+boot_exact() {
+	local kernel
+	kernel=$(kernel_file "$1")
+	boot "$lab_boot_seconds" "$kernel" "$2.cpio" "$3" \
+		"nolapic_timer norandmaps nokaslr mitigations=off ${4:-}" \
+		-smp 1 -m 3G -cpu "${lab_cpu:-max,-erms,-fsrm}" -seed 1 \
+		-icount shift=0,sleep=off -rtc base=2026-01-01,clock=vm
+}
+
+# boot_wall KERNEL ROOT OUTPUT [KERNEL-ARGUMENTS]: two processors in real time.
+boot_wall() {
+	local kernel
+	kernel=$(kernel_file "$1")
+	boot "$lab_boot_seconds" "$kernel" "$2.cpio" "$3" \
+		"norandmaps nokaslr mitigations=off ${4:-}" \
+		-smp 2 -m 3G -cpu "${lab_cpu:-max,-erms,-fsrm}" \
+		-accel tcg,thread=multi
+}
+
+# splats CONSOLE: what the kernel complains of.
+splats() {
+	grep -aE 'WARNING:|BUG:|KASAN:|INFO: (task|rcu|possible|trying)|possible .* detected|Oops|general protection|page_table_check|bad page|Kernel panic' "$1" || :
+}

@@ -1,0 +1,151 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# The kernel's own tests of memory management, from the same source, on the
+# kernel without and with the patches: none may get worse.  The caller is lab.sh.
+# shellcheck disable=SC2154
+
+selftest_packages=(libcap-dev libnuma-dev rsync)
+selftest_seconds=${WTRACK_TEST_SECONDS:-300}
+
+# NAME|SYSCTL|COMMAND.  With two emulated processors uffd-unit-tests fail now
+# and then on any kernel: they and their like run on one.
+selftests_1='pagemap_ioctl||/pagemap_ioctl
+uffd-unit-tests||/uffd-unit-tests
+soft-dirty||/soft-dirty
+pagemap_ioctl, huge|uffd_wp_async_huge=1|/pagemap_ioctl
+pagemap_ioctl, around|uffd_wp_async_around=16|/pagemap_ioctl'
+selftests_2='mseal_test||/mseal_test
+uffd-stress anon||/uffd-stress anon 20 4
+uffd-stress hugetlb||/uffd-stress hugetlb 20 4
+uffd-stress shmem||/uffd-stress shmem 20 4
+mkdirty||/mkdirty
+mremap_test||/mremap_test
+mremap_dontunmap||/mremap_dontunmap
+madv_populate||/madv_populate
+cow||/cow
+mdwe_test||/mdwe_test
+droppable||/droppable
+memfd_secret||/memfd_secret
+seal_elf||/seal_elf
+mlock2-tests||/mlock2-tests
+map_fixed_noreplace||/map_fixed_noreplace
+mrelease_test||/mrelease_test
+ksm_functional_tests||/ksm_functional_tests
+hugetlb-madvise||/hugetlb-madvise
+hugepage-mremap||/hugepage-mremap
+uffd-wp-mremap||/uffd-wp-mremap'
+
+lab_selftests() {
+	local dir=$lab_out/selftests kernel
+	mkdir -p "$dir"
+	lab_build stock patched
+	build_selftests
+	selftest_root "$dir/root"
+	for kernel in stock patched; do
+		run_selftests "$kernel" "$dir"
+	done
+	compare_selftests "$dir"
+}
+
+# The programs of a list, each once; those that this source does not have left out.
+selftest_programs() {
+	say "$1" | sed 's/.*|\/\([^ ]*\).*/\1/' | sort -u | while read -r name; do
+		[ ! -e "$lab_cache/src/tools/testing/selftests/mm/$name.c" ] || say "$name"
+	done
+}
+
+# Static programs in $lab_cache/selftests, of the source without the patches.
+build_selftests() {
+	local dir=$lab_cache/selftests log=$lab_out/build/selftests.log stamp
+	local programs
+	programs=$(selftest_programs "$selftests_1"$'\n'"$selftests_2")
+	stamp=$({
+		cat "$lab_cache/version"
+		"$kernel_cc" --version
+		say "$programs"
+	} | sha256sum)
+	if [ "$(cat "$dir/stamp" 2>/dev/null)" = "$stamp" ]; then
+		say "the kernel's tests: as built before"
+		return
+	fi
+	install_packages "${selftest_packages[@]}"
+	rm -rf "$dir"
+	mkdir -p "$dir" "$lab_out/build"
+	set_tree
+	: >"$log"
+	kernel_make "$lab_cache/stock" "$log" headers
+	# Each by its full name: one that nobody here runs does not compile.
+	# shellcheck disable=SC2046,SC2086
+	clean_make "$log" -C "$lab_cache/src/tools/testing/selftests/mm" \
+		OUTPUT="$dir" ARCH="$lab_arch" CC="$kernel_cc" EXTRA_CFLAGS=-static \
+		KHDR_INCLUDES="-isystem $lab_cache/stock/usr/include" \
+		$(printf "$dir/%s " $programs)
+	say "$stamp" >"$dir/stamp"
+	say "the kernel's tests: built, $(say "$programs" | wc -l) programs"
+}
+
+selftest_root() {
+	local dir=$1 programs
+	# Split into words.
+	# shellcheck disable=SC2207
+	programs=($(selftest_programs "$selftests_1"$'\n'"$selftests_2"))
+	new_root "$dir"
+	for program in "${programs[@]}"; do
+		add_program "$lab_cache/selftests/$program" "$dir/$program"
+	done
+	cp "$lab_dir/guest/selftests.sh" "$dir/payload"
+	say "WTRACK_TEST_SECONDS=$selftest_seconds" >"$dir/settings"
+	known_tests "$selftests_1" >"$dir/list.1"
+	known_tests "$selftests_2" >"$dir/list.2"
+	pack_root "$dir"
+}
+
+# known_tests LIST: its lines whose program this source has.
+known_tests() {
+	local line program
+	while read -r line; do
+		program=${line##*|/}
+		[ ! -e "$lab_cache/selftests/${program%% *}" ] || say "$line"
+	done <<<"$1"
+}
+
+# run_selftests KERNEL DIRECTORY: makes DIRECTORY/KERNEL.
+run_selftests() {
+	local kernel=$1 dir=$2 n rc
+	: >"$dir/$kernel"
+	for n in 1 2; do
+		rc=0
+		boot "$lab_boot_seconds" "$lab_cache/$kernel/vmlinux" "$dir/root.cpio" \
+			"$dir/$kernel.$n.log" "mitigations=off" -smp "$n" -m 2G -cpu max || rc=$?
+		awk -f "$lab_dir/selftests.awk" "$dir/$kernel.$n.log" >>"$dir/$kernel"
+		[ $rc -eq 0 ] || say "boot with $n processors|0|1|0" >>"$dir/$kernel"
+	done
+	splats "$dir/$kernel.1.log.console" >"$dir/$kernel.splats"
+	splats "$dir/$kernel.2.log.console" >>"$dir/$kernel.splats"
+	if [ -s "$dir/$kernel.splats" ]; then
+		say "kernel's complaints|0|$(wc -l <"$dir/$kernel.splats")|0" >>"$dir/$kernel"
+	fi
+}
+
+# wanted_tests DIRECTORY: what must have run on the patched kernel.
+wanted_tests() {
+	local name setting patches
+	mapfile -t patches < <(kernel_patches patched)
+	while IFS='|' read -r name setting _; do
+		if [ -z "$setting" ] || cat "${patches[@]}" | grep -q "^+.*${setting%=*}"; then
+			say "$name"
+		fi
+	done < <(cat "$1/root/list.1" "$1/root/list.2")
+}
+
+# compare_selftests DIRECTORY: the table, and the sum of the patched kernel's.
+compare_selftests() {
+	wanted_tests "$1" >"$1/wanted"
+	awk -F '|' -f "$lab_dir/selftests_compare.awk" "$1/wanted" \
+		"$1/stock" "$1/patched" >"$1/table"
+	say
+	grep '|' "$1/table" | column -t -s '|'
+	say
+	tail -n 1 "$1/table"
+	! tail -n 1 "$1/table" | grep -qv ' 0 failed'
+}

@@ -1,0 +1,289 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# The lab's one source tree, and the kernels that are built from it.  Everything
+# is in the cache: src/, the files that patches touch as they were in orig/, and
+# a directory for each kernel.  The caller is lab.sh.
+# shellcheck disable=SC2034,SC2154
+
+# More than that the cache never keeps: 1.7 GB of source, 0.2 a kernel.
+cache_bound_mb=4096
+build_packages=(bc bison cpio flex gcc libelf-dev libssl-dev lz4 make patch perl
+	python3 xz-utils)
+kernel_cc=${WTRACK_KERNEL_CC:-gcc}
+# Nothing that builds takes longer, even beside another build.
+build_seconds=${WTRACK_BUILD_SECONDS:-2400}
+
+# named_patches SERIES-FILE: the patches it names, in order.
+named_patches() {
+	local dir name
+	dir=$(dirname "$1")
+	while read -r name; do
+		[ -f "$dir/$name" ] || die "$1 names $name, which is not there"
+		say "$dir/$name"
+	done < <(sed 's/[[:space:]]*#.*//; /^[[:space:]]*$/d' "$1")
+}
+
+# series_hash SERIES: of the file that names the patches, and of them in order.
+series_hash() {
+	local series=$root/kernel/patches/$1/series patches
+	[ -f "$series" ] || die "there is no $series"
+	patches=$(named_patches "$series")
+	# Names without blanks.
+	# shellcheck disable=SC2086
+	cat "$series" $patches | sha256sum | cut -d ' ' -f 1
+}
+
+# kernel_patches NAME: what the kernel has that stock has not.
+kernel_patches() {
+	case $1 in
+	stock) ;;
+	patched | debug) named_patches "$lab_patches/series" ;;
+	switched)
+		named_patches "$lab_patches/series"
+		say "$lab_dir/patches/$lab_series/switches.patch"
+		;;
+	each) named_patches "$lab_patches/series" | sed -n "1,${prefix}p" ;;
+	*) die "there is no kernel $1: stock, patched, switched or debug" ;;
+	esac
+}
+
+# kernel_fragments NAME: the files its configuration is made of.
+kernel_fragments() {
+	say "$lab_dir/config/common"
+	say "$lab_dir/config/$lab_arch"
+	[ "$1" != debug ] || say "$lab_dir/config/debug"
+}
+
+# kernel_stamp NAME: of all that the kernel is made of.
+kernel_stamp() {
+	local files
+	files=$(
+		kernel_fragments "$1"
+		kernel_patches "$1"
+	)
+	{
+		cat "$lab_cache/version"
+		"$kernel_cc" --version
+		# shellcheck disable=SC2086
+		cat $files
+	} | sha256sum | cut -d ' ' -f 1
+}
+
+lab_source() {
+	find_source
+	check_compiler
+	if [ "$(cat "$lab_cache/version" 2>/dev/null)" != "$source_version" ]; then
+		unpack_source
+	fi
+	say "linux-source-$lab_series $source_version, $("$kernel_cc" --version | head -n 1)"
+}
+
+# The newest source that the package manager gives becomes $source_tar, and its
+# version $source_version.
+find_source() {
+	local package=linux-source-$lab_series newest
+	install_packages xz-utils "$package"
+	newest=$(apt-cache policy "$package" | sed -n 's/^  Candidate: //p')
+	[ -n "$newest" ] || die "no package $package: add Debian's security archive to apt's sources"
+	# The format is dpkg-query's, not the shell's.
+	# shellcheck disable=SC2016
+	[ "$(dpkg-query -W -f '${Version}' "$package")" = "$newest" ] ||
+		install_packages "$package=$newest"
+	source_version=$newest
+	source_tar=/usr/src/$package.tar.xz
+	[ -s "$source_tar" ] || die "no $source_tar: install $package again"
+}
+
+check_compiler() {
+	local version
+	version=$("$kernel_cc" -dumpfullversion 2>/dev/null) ||
+		die "$kernel_cc is no compiler: install gcc, or name one in WTRACK_KERNEL_CC"
+	if "$kernel_cc" -dM -E - </dev/null | grep -q __clang__ ||
+		[ "${version%%.*}" -lt 8 ]; then
+		die "$kernel_cc $version: name a gcc of version 8 or newer in WTRACK_KERNEL_CC"
+	fi
+}
+
+# Replaces whatever is there of an older version.
+unpack_source() {
+	say "unpacking linux-source-$lab_series $source_version"
+	rm -f "$lab_cache/version"
+	find "$lab_cache" -mindepth 1 -maxdepth 1 ! -name lock -exec rm -rf {} +
+	need_space
+	mkdir "$lab_cache/new"
+	XZ_DEFAULTS=-T0 tar -xf "$source_tar" -C "$lab_cache/new" --strip-components=1 ||
+		die "cannot unpack $source_tar: is the disk full, or the package broken?"
+	mv "$lab_cache/new" "$lab_cache/src"
+	mkdir "$lab_cache/orig"
+	: >"$lab_cache/touched"
+	say "$source_version" >"$lab_cache/version"
+}
+
+# Says that the disk is too small before it is full.
+need_space() {
+	local free used
+	free=$(df -Pm "$lab_cache" | awk 'NR == 2 { print $4 }')
+	used=$(du -sm "$lab_cache" | cut -f 1)
+	[ $((free + used)) -ge $cache_bound_mb ] ||
+		die "$lab_cache has $free MB left and needs $((cache_bound_mb - used)): free some, or set WTRACK_KERNEL_CACHE"
+}
+
+# Kernels go, those first that are made last, until the bound is kept.
+keep_bound() {
+	local name
+	for name in each debug switched patched; do
+		[ "$(du -sm "$lab_cache" | cut -f 1)" -gt $cache_bound_mb ] || return 0
+		[ "$name" != "$1" ] || continue
+		say "$lab_cache is beyond $cache_bound_mb MB: kernel $name goes"
+		rm -rf "${lab_cache:?}/$name"
+	done
+}
+
+# patched_files PATCH...: those that the patches change, make or remove.
+patched_files() {
+	[ $# -eq 0 ] || sed -n 's/^[-+][-+][-+] [ab]\/\([^[:space:]]*\).*/\1/p' "$@" | sort -u
+}
+
+# apply_patches DIRECTORY PATCH...: refuses what only fits roughly.
+apply_patches() {
+	local dir=$1 patch
+	shift
+	for patch in "$@"; do
+		patch --directory="$dir" --strip=1 --fuzz=0 --forward --silent \
+			--no-backup-if-mismatch --reject-file=- <"$patch" >"$dir.log" 2>&1 || {
+			cat "$dir.log"
+			die "${patch#"$root"/} does not apply to linux-source-$lab_series $source_version: refresh it, its rejects are above"
+		}
+	done
+}
+
+# set_tree PATCH...: the source becomes the stock one with these.  Touches only
+# files whose content differs, and none unless all patches apply.
+set_tree() {
+	local file work=$lab_cache/work src=$lab_cache/src
+	while read -r file; do
+		grep -qxF "$file" "$lab_cache/touched" || keep_original "$file"
+	done < <(patched_files "$@")
+	rm -rf "$work"
+	cp -R "$lab_cache/orig" "$work"
+	apply_patches "$work" "$@"
+	while read -r file; do
+		if [ ! -e "$work/$file" ]; then
+			rm -f "$src/$file"
+		elif ! cmp -s "$work/$file" "$src/$file"; then
+			mkdir -p "$(dirname "$src/$file")"
+			cp "$work/$file" "$src/$file"
+		fi
+	done <"$lab_cache/touched"
+	rm -rf "$work" "$work.log"
+}
+
+# keep_original FILE: which no patch has touched so far, or does not exist.
+keep_original() {
+	local orig=$lab_cache/orig/$1
+	if [ -e "$lab_cache/src/$1" ]; then
+		mkdir -p "$(dirname "$orig")"
+		cp "$lab_cache/src/$1" "$orig"
+	fi
+	say "$1" >>"$lab_cache/touched"
+}
+
+# clean_make LOG ARGUMENT...: make, with nothing of the environment, and with
+# nothing in what it makes that a second time would differ.
+clean_make() {
+	local log=$1
+	shift
+	env -i PATH="$PATH" HOME="$HOME" LC_ALL=C \
+		KBUILD_BUILD_TIMESTAMP=2026-01-01 KBUILD_BUILD_USER=wtrack \
+		KBUILD_BUILD_HOST=lab KBUILD_BUILD_VERSION=1 \
+		timeout --foreground -k 10 "$build_seconds" make -j"$jobs" "$@" \
+		>>"$log" 2>&1 </dev/null && return
+	grep -E 'error:|Error [0-9]|No space left' "$log" | head -n 20 >&2 || :
+	if grep -q 'No space left' "$log"; then
+		die "the disk is full: free some, or set WTRACK_KERNEL_CACHE"
+	fi
+	die "make failed, or took $build_seconds s: see $log"
+}
+
+# kernel_make DIRECTORY LOG ARGUMENT...: of the kernel, outside of its source.
+kernel_make() {
+	local dir=$1 log=$2
+	shift 2
+	clean_make "$log" -C "$lab_cache/src" O="$dir" ARCH="$lab_arch" \
+		CC="$kernel_cc" HOSTCC="$kernel_cc" "$@"
+}
+
+lab_build() {
+	local name
+	[ $# -gt 0 ] || die "build which: stock, patched, switched or debug?"
+	lab_source
+	for name in "$@"; do
+		build_kernel "$name"
+	done
+}
+
+# build_kernel NAME: gives $lab_cache/NAME/vmlinux.
+build_kernel() {
+	local name=$1 dir=$lab_cache/$1 log=$lab_out/build/$1.log start=$SECONDS
+	local stamp patches
+	stamp=$(kernel_stamp "$name")
+	if kernel_is_built "$dir" "$stamp"; then
+		say "kernel $name: as built before"
+		return
+	fi
+	need_space
+	mkdir -p "$lab_out/build"
+	: >"$log"
+	start_directory "$name"
+	mapfile -t patches < <(kernel_patches "$name")
+	set_tree "${patches[@]}"
+	# Of what is killed make may leave half an object, which looks newest.
+	: >"$dir/unfinished"
+	configure_kernel "$name" "$log"
+	kernel_make "$dir" "$log" vmlinux
+	rm -f "$dir/unfinished"
+	say "$stamp" >"$dir/stamp"
+	keep_bound "$name"
+	say "kernel $name: built, $(grep -c '^  CC  ' "$log" || :) files compiled, $((SECONDS - start)) s"
+}
+
+kernel_is_built() {
+	[ -s "$1/vmlinux" ] && [ "$(cat "$1/stamp" 2>/dev/null)" = "$2" ]
+}
+
+# start_directory NAME: with the objects of the kernel that differs least, if
+# there are none.
+start_directory() {
+	local name=$1 dir=$lab_cache/$1 from=''
+	rm -f "$dir/stamp"
+	[ ! -e "$dir/unfinished" ] || rm -rf "$dir"
+	[ ! -d "$dir" ] || return 0
+	case $name in
+	patched | each) from=stock ;;
+	switched) from=patched ;;
+	esac
+	if [ -n "$from" ]; then
+		build_kernel "$from"
+		rm -rf "$dir.copy"
+		cp -a "$lab_cache/$from" "$dir.copy"
+		rm -f "$dir.copy/stamp"
+		mv "$dir.copy" "$dir"
+	else
+		mkdir "$dir"
+	fi
+}
+
+# configure_kernel NAME LOG: no more than the fragments say, but all of that.
+configure_kernel() {
+	local dir=$lab_cache/$1 log=$2 lost fragments
+	mapfile -t fragments < <(kernel_fragments "$1")
+	grep -hE '^(# )?CONFIG_' "${fragments[@]}" >"$dir/wanted"
+	if cmp -s "$dir/wanted" "$dir/configured"; then
+		return
+	fi
+	kernel_make "$dir" "$log" KCONFIG_ALLCONFIG="$dir/wanted" allnoconfig
+	lost=$(grep -v ' is not set$' "$dir/wanted" | grep -vxFf "$dir/.config"
+		sed -n 's/^# \(.*\) is not set$/\1=/p' "$dir/wanted" | grep -Ff - "$dir/.config") || :
+	[ -z "$lost" ] || die "the configuration of $1 does not take: ${lost//$'\n'/, }"
+	mv "$dir/wanted" "$dir/configured"
+}
