@@ -206,18 +206,17 @@ lint_lists() {
 	local file name rc=0
 	cd "$root" || return
 	for file in lib/*.[ch] tools/*.[ch] bench/*.[ch] tests/*.[ch] \
-		tests/*.sh man/*.[137]; do
+		tests/*.sh man/*.[137] kernel/lab/*/*.[ch]; do
 		name=$(basename "$file" .c)
-		grep -qE "%reldir%/$name(\.c)?( |\$)" "${file%%/*}/local.mk" || {
-			say "$file is not in ${file%%/*}/local.mk"
+		grep -qE "%reldir%/$name(\.c)?( |\$)" "${file%/*}/local.mk" || {
+			say "$file is not in ${file%/*}/local.mk"
 			rc=1
 		}
 	done
-	for file in kernel/lab/*.sh kernel/lab/*.awk kernel/lab/config/* \
-		kernel/lab/guest/* kernel/lab/*/*.[ch]; do
-		name=${file#kernel/lab/}
-		[ ! -e "$file" ] ||
-			grep -qE "%reldir%/${name%.c}(\.c)?( |\$)" kernel/lab/local.mk || {
+	for file in kernel/lab/* kernel/lab/config/* kernel/lab/guest/*; do
+		[ -d "$file" ] || [[ $file == *.mk ]] ||
+			grep -qE "(%reldir%|kernel/lab)/${file#kernel/lab/}( |\$)" \
+				kernel/lab/local.mk kernel/lab/*/local.mk || {
 			say "$file is not in kernel/lab/local.mk"
 			rc=1
 		}

@@ -16,7 +16,8 @@ say() {
 bootstrap() {
 	local inputs
 	inputs=$(find "$root/configure.ac" "$root/Makefile.am" \
-		"$root"/*/local.mk "$root/kernel/lab/local.mk" "$root"/m4/ax_*.m4 "$root/include/wtrack.h" \
+		"$root"/*/local.mk "$root"/kernel/lab/{,*/}local.mk \
+		"$root"/m4/ax_*.m4 "$root/include/wtrack.h" \
 		-newer "$root/configure" 2>&1) || :
 	if [ -n "$inputs" ]; then
 		"$root/bootstrap"

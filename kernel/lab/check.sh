@@ -91,9 +91,10 @@ recorded_hash() {
 }
 
 all_named() {
-	local file
+	local file names
+	names=$(named_patches "$1")
 	for file in "$(dirname "$1")"/*.patch; do
-		named_patches "$1" | grep -qxF "$file" || {
+		grep -qxF "$file" <<<"$names" || {
 			say "$file is not in $1"
 			return 1
 		}

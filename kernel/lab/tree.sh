@@ -98,7 +98,7 @@ check_compiler() {
 	local version
 	version=$("$kernel_cc" -dumpfullversion 2>/dev/null) ||
 		die "$kernel_cc is no compiler: install gcc, or name one in WTRACK_KERNEL_CC"
-	if "$kernel_cc" -dM -E - </dev/null | grep -q __clang__ ||
+	if [[ $("$kernel_cc" -dM -E - </dev/null) == *__clang__* ]] ||
 		[ "${version%%.*}" -lt 8 ]; then
 		die "$kernel_cc $version: name a gcc of version 8 or newer in WTRACK_KERNEL_CC"
 	fi
@@ -263,7 +263,8 @@ start_directory() {
 	switched) from=patched ;;
 	esac
 	if [ -n "$from" ]; then
-		build_kernel "$from"
+		kernel_is_built "$lab_cache/$from" "$(kernel_stamp "$from")" ||
+			build_kernel "$from"
 		rm -rf "$dir.copy"
 		cp -a "$lab_cache/$from" "$dir.copy"
 		rm -f "$dir.copy/stamp"
