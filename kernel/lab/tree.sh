@@ -82,9 +82,9 @@ lab_source() {
 # version $source_version.
 find_source() {
 	local package=linux-source-$lab_series newest
-	install_packages xz-utils "$package"
+	"$root/scripts/deps.sh" xz-utils "$package" ||
+		die "cannot install $package: add Debian's security archive to apt's sources"
 	newest=$(apt-cache policy "$package" | sed -n 's/^  Candidate: //p')
-	[ -n "$newest" ] || die "no package $package: add Debian's security archive to apt's sources"
 	# The format is dpkg-query's, not the shell's.
 	# shellcheck disable=SC2016
 	[ "$(dpkg-query -W -f '${Version}' "$package")" = "$newest" ] ||
@@ -96,11 +96,10 @@ find_source() {
 
 check_compiler() {
 	local version
-	version=$("$kernel_cc" -dumpfullversion 2>/dev/null) ||
-		die "$kernel_cc is no compiler: install gcc, or name one in WTRACK_KERNEL_CC"
-	if [[ $("$kernel_cc" -dM -E - </dev/null) == *__clang__* ]] ||
-		[ "${version%%.*}" -lt 8 ]; then
-		die "$kernel_cc $version: name a gcc of version 8 or newer in WTRACK_KERNEL_CC"
+	version=$("$kernel_cc" -dumpversion 2>/dev/null) || version=0
+	if [ "${version%%.*}" -lt 8 ] ||
+		[[ $("$kernel_cc" -dM -E - </dev/null) == *__clang__* ]]; then
+		die "$kernel_cc is no gcc of version 8 or newer: install gcc, or name one in WTRACK_KERNEL_CC"
 	fi
 }
 
@@ -268,6 +267,10 @@ start_directory() {
 		rm -rf "$dir.copy"
 		cp -a "$lab_cache/$from" "$dir.copy"
 		rm -f "$dir.copy/stamp"
+		# objtool remembers where it was made, and would be made anew
+		# there, and with it everything.
+		find "$dir.copy/tools" -name '.*.cmd' -exec \
+			sed -i "s|$lab_cache/$from/|$dir/|g" {} +
 		mv "$dir.copy" "$dir"
 	else
 		mkdir "$dir"
