@@ -29,7 +29,7 @@ each_root() {
 	new_root "$1"
 	add_program "$lab_cache/selftests/pagemap_ioctl" "$1/pagemap_ioctl"
 	add_program "$lab_cache/selftests/mseal_test" "$1/mseal_test"
-	cp "$lab_dir/guest/selftests.sh" "$1/payload"
+	install -m 755 "$lab_dir/guest/selftests.sh" "$1/payload"
 	say "WTRACK_TEST_SECONDS=$selftest_seconds" >"$1/settings"
 	printf '%s\n' 'pagemap_ioctl||/pagemap_ioctl' 'mseal_test||/mseal_test' >"$1/list.1"
 	pack_root "$1"

@@ -21,8 +21,7 @@ lab_root() {
 	for program in "$@"; do
 		add_program "$program" "$dir/$(basename "$program")"
 	done
-	cp "$payload" "$dir/payload"
-	chmod 755 "$dir/payload"
+	install -m 755 "$payload" "$dir/payload"
 	pack_root "$dir"
 }
 
