@@ -24,8 +24,9 @@ check_series() {
 	find_source
 	say "linux-source-$lab_series $source_version"
 	mapfile -t patches <<<"$patches"
-	if [ -e "$lab_dir/patches/$lab_series/switches.patch" ]; then
-		patches+=("$lab_dir/patches/$lab_series/switches.patch")
+	lab_switches=$lab_dir/patches/$lab_series/switches.patch
+	if [ -e "$lab_switches" ]; then
+		patches+=("$lab_switches")
 	fi
 	unpack_some "$dir" "${patches[@]}"
 	for patch in "${patches[@]}"; do

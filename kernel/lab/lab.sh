@@ -19,6 +19,7 @@ lab_dir=$(cd "$(dirname "$0")" && pwd)
 lab_series=${WTRACK_LAB_SERIES:-6.12}
 lab_arch=${WTRACK_LAB_ARCH:-x86_64}
 lab_patches=$root/kernel/patches/$lab_series
+lab_switches=$lab_dir/patches/$lab_series/switches.patch
 lab_cache=$kernel_cache/lab/$lab_series
 lab_out=$PWD/vm/lab
 
@@ -74,6 +75,7 @@ prepare() {
 	command -v qemu-system-x86_64 >/dev/null ||
 		die "no qemu-system-x86_64: install qemu-system-x86"
 	lock_cache
+	rm -f "$lab_out"/build/*.ready
 }
 
 install_packages() {
@@ -84,6 +86,7 @@ install_packages() {
 # Two runs at once would switch the source under each other.
 lock_cache() {
 	mkdir -p "$lab_cache" || die "cannot write to $lab_cache: set WTRACK_KERNEL_CACHE"
+	lab_cache=$(cd "$lab_cache" && pwd)
 	exec 9>"$lab_cache/lock"
 	flock -n 9 && return
 	say "waiting for another run that uses $lab_cache"

@@ -6,10 +6,13 @@
 # What no boot takes, even beside a build.
 lab_boot_seconds=${WTRACK_BOOT_SECONDS:-600}
 
-# kernel_file NAME: the kernel, built if it is not; nothing else is printed.
-kernel_file() {
-	lab_build "$1" >&2
-	say "$lab_cache/$1/vmlinux"
+# boot_kernel NAME ROOT OUTPUT ARGUMENTS QEMU-OPTION...: like boot, builds the
+# kernel if need be.
+boot_kernel() {
+	local name=$1 initrd=$2.cpio out=$3 args=$4
+	shift 4
+	[ "$(cat "$lab_out/build/$name.ready" 2>/dev/null)" = $$ ] || lab_build "$name"
+	boot "$lab_boot_seconds" "$lab_cache/$name/vmlinux" "$initrd" "$out" "$args" "$@"
 }
 
 # lab_root DIRECTORY PAYLOAD PROGRAM...: packs a root file system with static
@@ -29,9 +32,7 @@ lab_root() {
 # instruction takes one nanosecond; what is the same gives the same figures to
 # the last digit.  Nothing that an address or a mitigation would change.
 boot_exact() {
-	local kernel
-	kernel=$(kernel_file "$1")
-	boot "$lab_boot_seconds" "$kernel" "$2.cpio" "$3" \
+	boot_kernel "$1" "$2" "$3" \
 		"nolapic_timer norandmaps nokaslr mitigations=off ${4:-}" \
 		-smp 1 -m 3G -cpu "${lab_cpu:-max,-erms,-fsrm}" -seed 1 \
 		-icount shift=0,sleep=off -rtc base=2026-01-01,clock=vm
@@ -39,12 +40,9 @@ boot_exact() {
 
 # boot_wall KERNEL ROOT OUTPUT [KERNEL-ARGUMENTS]: two processors in real time.
 boot_wall() {
-	local kernel
-	kernel=$(kernel_file "$1")
-	boot "$lab_boot_seconds" "$kernel" "$2.cpio" "$3" \
+	boot_kernel "$1" "$2" "$3" \
 		"norandmaps nokaslr mitigations=off ${4:-}" \
-		-smp 2 -m 3G -cpu "${lab_cpu:-max,-erms,-fsrm}" \
-		-accel tcg,thread=multi
+		-smp 2 -m 3G -cpu "${lab_cpu:-max,-erms,-fsrm}"
 }
 
 # splats CONSOLE: what the kernel complains of.

@@ -122,8 +122,8 @@ run_selftests() {
 	: >"$dir/$kernel"
 	for n in 1 2; do
 		rc=0
-		boot "$lab_boot_seconds" "$lab_cache/$kernel/vmlinux" "$dir/root.cpio" \
-			"$dir/$kernel.$n.log" "mitigations=off" -smp "$n" -m 2G -cpu max || rc=$?
+		boot_kernel "$kernel" "$dir/root" "$dir/$kernel.$n.log" \
+			"mitigations=off" -smp "$n" -m 2G -cpu max || rc=$?
 		awk -f "$lab_dir/selftests.awk" "$dir/$kernel.$n.log" >>"$dir/$kernel"
 		[ $rc -eq 0 ] || say "boot with $n processors|0|1|0" >>"$dir/$kernel"
 	done

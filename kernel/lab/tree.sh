@@ -40,7 +40,8 @@ kernel_patches() {
 	patched | debug) named_patches "$lab_patches/series" ;;
 	switched)
 		named_patches "$lab_patches/series"
-		say "$lab_dir/patches/$lab_series/switches.patch"
+		[ -f "$lab_switches" ] || die "there is no $lab_switches"
+		say "$lab_switches"
 		;;
 	each) named_patches "$lab_patches/series" | sed -n "1,${prefix}p" ;;
 	*) die "there is no kernel $1: stock, patched, switched or debug" ;;
@@ -216,8 +217,11 @@ lab_build() {
 	local name
 	[ $# -gt 0 ] || die "build which: stock, patched, switched or debug?"
 	lab_source
+	mkdir -p "$lab_out/build"
 	for name in "$@"; do
 		build_kernel "$name"
+		# This run, whatever subshell this is in, need not look again.
+		say $$ >"$lab_out/build/$name.ready"
 	done
 }
 
@@ -231,7 +235,6 @@ build_kernel() {
 		return
 	fi
 	need_space
-	mkdir -p "$lab_out/build"
 	: >"$log"
 	start_directory "$name"
 	mapfile -t patches < <(kernel_patches "$name")
