@@ -86,7 +86,7 @@ build_selftests() {
 	clean_make "$log" -C "$lab_cache/src/tools/testing/selftests/mm" \
 		OUTPUT="$dir" ARCH="$lab_arch" CC="$kernel_cc" EXTRA_CFLAGS=-static \
 		KHDR_INCLUDES="-isystem $lab_cache/stock/usr/include" \
-		$(printf "$dir/%s " $programs)
+		$(printf "$dir/%s " $programs) || make_failed "$log"
 	say "$stamp" >"$dir/stamp"
 	say "the kernel's tests: built, $(say "$programs" | wc -l) programs"
 }

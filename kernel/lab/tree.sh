@@ -197,20 +197,29 @@ clean_make() {
 		KBUILD_BUILD_TIMESTAMP=2026-01-01 KBUILD_BUILD_USER=wtrack \
 		KBUILD_BUILD_HOST=lab KBUILD_BUILD_VERSION=1 \
 		timeout --foreground -k 10 "$build_seconds" make -j"$jobs" "$@" \
-		>>"$log" 2>&1 </dev/null && return
-	grep -E 'error:|Error [0-9]|No space left' "$log" | head -n 20 >&2 || :
-	if grep -q 'No space left' "$log"; then
+		>>"$log" 2>&1 </dev/null
+}
+
+# make_failed LOG: says why, and what to do.
+make_failed() {
+	grep -E 'error:|Error [0-9]|No space left' "$1" | head -n 20 >&2 || :
+	if grep -q 'No space left' "$1"; then
 		die "the disk is full: free some, or set WTRACK_KERNEL_CACHE"
 	fi
-	die "make failed, or took $build_seconds s: see $log"
+	die "make failed, or took $build_seconds s: see $1"
 }
 
 # kernel_make DIRECTORY LOG ARGUMENT...: of the kernel, outside of its source.
+# A make that is killed may leave half an object, which then looks newest: the
+# directory is not used again.  One that fails, or is told to end, removes it.
 kernel_make() {
-	local dir=$1 log=$2
+	local dir=$1 log=$2 rc=0
 	shift 2
+	: >"$dir/unfinished"
 	clean_make "$log" -C "$lab_cache/src" O="$dir" ARCH="$lab_arch" \
-		CC="$kernel_cc" HOSTCC="$kernel_cc" "$@"
+		CC="$kernel_cc" HOSTCC="$kernel_cc" "$@" || rc=$?
+	[ $rc -ge 128 ] || rm -f "$dir/unfinished"
+	[ $rc -eq 0 ] || make_failed "$log"
 }
 
 lab_build() {
@@ -239,11 +248,8 @@ build_kernel() {
 	start_directory "$name"
 	mapfile -t patches < <(kernel_patches "$name")
 	set_tree "${patches[@]}"
-	# Of what is killed make may leave half an object, which looks newest.
-	: >"$dir/unfinished"
 	configure_kernel "$name" "$log"
 	kernel_make "$dir" "$log" vmlinux
-	rm -f "$dir/unfinished"
 	say "$stamp" >"$dir/stamp"
 	keep_bound "$name"
 	say "kernel $name: built, $(grep -c '^  CC  ' "$log" || :) files compiled, $((SECONDS - start)) s"
