@@ -27,3 +27,14 @@ check_PROGRAMS += %reldir%/kbench
 # -all-static is libtool's word for it.
 %canon_reldir%_kbench_LDFLAGS = $(AM_LDFLAGS) -all-static
 endif
+
+EXTRA_DIST += \
+	kernel/lab/changes.tsv \
+	kernel/lab/figures.py \
+	kernel/lab/guest/kbench.sh \
+	kernel/lab/kbench.sh \
+	kernel/lab/results.in.md \
+	kernel/lab/results.py \
+	kernel/lab/results.sh \
+	kernel/lab/targets.tsv \
+	kernel/lab/wall.sh

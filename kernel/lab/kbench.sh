@@ -1,0 +1,92 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# What each fast path wins, in instructions: the kernel that has a switch for
+# each is booted with all on, and once for each with that one off.  The same
+# binary, so that the compiler has no part in the ratio.  The caller is lab.sh.
+# shellcheck disable=SC2154
+
+# The paths that none but the fast paths above them move.
+kbench_controls="fault.untracked scan.get-rich.* s4.mprotect.1000"
+
+# BOOT|KERNEL|SWITCHES|CASES: without CASES all of them.  figures.py knows which
+# boots make a pair.  Calls that change mappings cost what the kernel's slabs
+# look like, so s4.* has a pair of its own, which plays nothing else.
+kbench_boots="on|switched||
+off-s0|switched|wtrack_fastpaths=-s0|mprotect.* uffd.rewrite uffd.release* s0.*
+off-s1|switched|wtrack_fastpaths=-s1|s1.* thp.*
+off-s3|switched|wtrack_fastpaths=-s3|s3.* scan.*
+off-k3|switched|wtrack_fastpaths=-k3|s3.* scan.* s1.scan.* thp.* empty.*
+off-k13|switched|wtrack_fastpaths=-k13|mprotect.* uffd.* s0.* s2.* empty.arm.*
+off-k4|switched|wtrack_fastpaths=-k4|uffd.* thp.* empty.arm.*
+off-k5|switched|wtrack_fastpaths=-k5|fault.*
+off-k18|switched|wtrack_fastpaths=-k18|s3.* scan.*
+off-k3-k18|switched|wtrack_fastpaths=-k3,-k18|s3.* scan.*
+on-s4|switched||s4.*
+off-s4|switched|wtrack_fastpaths=-s4|s4.*
+k7|switched|sysctl.vm.uffd_wp_async_huge=1|k7.* k8.* fault.*
+k8|switched|sysctl.vm.uffd_wp_async_around=16|k8.* fault.*
+stock|stock||
+patched|patched||"
+
+# lab_kbench [BOOT]...: all boots, or these.
+lab_kbench() {
+	local dir=$lab_out/kbench name kernel switches cases
+	lab_build stock patched switched
+	figures_directory "$dir" $#
+	while IFS='|' read -r name kernel switches cases <&3; do
+		if [ $# -eq 0 ] || [[ " $* " == *" $name "* ]]; then
+			kbench_boot "$dir" "$name" "$kernel" "$switches" "$cases"
+		fi
+	done 3<<<"$kbench_boots"
+	say
+	python3 "$lab_dir/figures.py" judge exact "$lab_dir/targets.tsv" "$dir"
+}
+
+# figures_directory DIRECTORY CHOSEN: ready for figures, and with a root file
+# system that makes them.  What lies there of other kernels goes; all does, unless
+# some boots are chosen.
+figures_directory() {
+	local dir=$1 chosen=$2
+	if [ "$chosen" -eq 0 ] || ! figures_are_current "$dir"; then
+		rm -rf "$dir"
+	fi
+	mkdir -p "$dir"
+	make kernel/lab/kbench/kbench >"$dir/make.out" 2>&1 ||
+		die "kbench does not build: see $dir/make.out"
+	lab_root "$dir/root" "$lab_dir/guest/kbench.sh" kernel/lab/kbench/kbench
+	kernel_stamp switched >"$dir/stamp"
+}
+
+# figures_are_current DIRECTORY: are they of the kernels as they are now?
+figures_are_current() {
+	[ "$(cat "$1/stamp" 2>/dev/null)" = "$(kernel_stamp switched)" ]
+}
+
+# kbench_boot DIRECTORY BOOT KERNEL SWITCHES CASES: figures come to
+# DIRECTORY/BOOT.log, whose last line is EXIT 0 if they are whole.
+kbench_boot() {
+	local dir=$1 name=$2 kernel=$3 switches=$4 cases=$5 rc=0 start=$SECONDS
+	[ -z "$cases" ] || cases+=" $kbench_controls"
+	boot_exact "$kernel" "$dir/root" "$dir/$name.log" \
+		"$switches $(kbench_words 20 '' "$cases")" || rc=$?
+	if [ $rc -eq 0 ]; then
+		say "ok boot $name, $((SECONDS - start)) s"
+	else
+		say "FAILED boot $name: $(kbench_complaint "$dir/$name.log")"
+	fi
+}
+
+# kbench_words SECONDS OPTIONS CASES: words of a kernel's command line that
+# guest/kbench.sh understands, which sleeps so long first.
+kbench_words() {
+	local words=$2 cases
+	read -r -a cases <<<"$3"
+	[ ${#cases[@]} -eq 0 ] || words+=$(printf ' --case %s' "${cases[@]}")
+	read -r words <<<"$words"
+	say "kbench.sleep=$1 kbench.run=${words// /,}"
+}
+
+# The line in which kbench says what is wrong, or that it said nothing.
+kbench_complaint() {
+	grep -a '^kbench: ' "$1" || say "no word of it, see $1.console"
+}

@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the lab's results, for people and for programs.
+
+results.py LAB_OUT LAB_DIR RESULT.md RESULT.json FACT=VALUE...: takes the figures
+of LAB_OUT, the tables and the text of LAB_DIR, and the facts that the text asks
+for.  Nothing is written unless all of it is there.
+"""
+import json
+import pathlib
+import re
+import sys
+
+import figures
+from figures import ratio, show
+
+# Seeds whose authors reported what they won: of which case, and how.
+SEEDS = [
+    ("S0", "s0", "s0.loop", "6.398 s → 3.780 s, 1.69x"),
+    ("S1", "s1", "s1.mprotect.64", "64 MiB: 0.77 → 0.20, 3.9x (arm64)"),
+    ("S1", "s1", "s1.mprotect.512", "512 MiB: 5.10 → 0.39, 13x (arm64)"),
+    ("S3", "s3", "s3.t1", "get, then WP: 140-170 → 110 µs, 1.27-1.55x"),
+    ("S3", "s3", "s3.t2", "WP alone: 90-115 → 80 µs, 1.13-1.44x"),
+    ("S3", "s3", "s3.t3", "get and WP: 120-140 → 100-110 µs, 1.09-1.4x"),
+    ("S4", "s4", "s4.mmap+munmap", "5-10 % more operations"),
+]
+ALL = "all exact ones"
+MOVED = 0.01
+
+
+def table(heads, rows, left=1):
+    """A table in Markdown whose first columns are text, the others figures."""
+    marks = ["---"] * left + ["--:"] * (len(heads) - left)
+    return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |"
+                     for row in [heads, marks, *rows])
+
+
+def each(figure):
+    """Instructions a unit."""
+    value = figure.ns / figure.units
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def times(without, with_):
+    """How many times fewer, or the ratio where it is no gain."""
+    value = ratio(without, with_)
+    return f"{value:.0f}x" if value >= 100 else f"{value:.2f}x"
+
+
+def arrow(before, after):
+    if before is None or after is None:
+        return "-"
+    return f"{before} → {after}" if before != after else str(before)
+
+
+def flushes(figure):
+    """As the kernel counts them: whole TLBs, and pages one by one."""
+    if figure.full is None or figure.one is None:
+        return "-"
+    if not figure.one:
+        return f"{figure.full} full" if figure.full else "0"
+    if not figure.full:
+        return f"{figure.one} of a page"
+    return f"{figure.full} full, {figure.one} of a page"
+
+
+def counters(a, b):
+    """What else there was, as far as it changed."""
+    parts = []
+    if flushes(a) != flushes(b):
+        parts.append(f"flushes {flushes(a)} → {flushes(b)}")
+    for name in ("faults", "splits"):
+        before, after = getattr(a, name), getattr(b, name)
+        if before != after:
+            parts.append(f"{name} {arrow(before, after)}")
+    return "; ".join(parts)
+
+
+def read_rows(path):
+    return [line.rstrip("\n").split("\t") for line in open(path)
+            if line.strip() and not line.startswith("#")]
+
+
+def get_pair(boots, switch, case, part="exact"):
+    without, with_ = figures.pair_of(part, switch)
+    try:
+        return boots[without][case], boots[with_][case]
+    except KeyError:
+        sys.exit(f"results: {case} was not measured in the boots {without} "
+                 f"and {with_}: run lab.sh kbench and wall first")
+
+
+def short_table(boots, changes):
+    rows = []
+    for change, switch, case, unit, what in changes:
+        a, b = get_pair(boots, switch, case)
+        rows.append([change, what, f"`{case}`", unit, each(a), each(b),
+                     times(a.ns, b.ns), counters(a, b)])
+    return table(["", "what is done", "case", "unit", "without", "with",
+                  "fewer", "besides"], rows, left=4)
+
+
+def verdict_table(verdicts):
+    rows = []
+    for v in verdicts:
+        t = v.target
+        if t.change in ("control", "series") and v.word == "ok":
+            continue
+        rows.append([t.change, f"`{t.case}`", t.switch + (
+            ", real time" if t.part == "wall" else ""), t.metric,
+            show(v.value), t.bound.replace("<=", "≤ ").replace(">=", "≥ "),
+            t.prototype or "", v.word + (f": {v.note}" if v.note else "")])
+    return table(["", "case", "compared", "metric", "measured", "target",
+                  "prototype", "verdict"], rows, left=4)
+
+
+def verdict_sum(verdicts):
+    count = {word: sum(v.word == word for v in verdicts)
+             for word in ("ok", "missed", "FAILED")}
+    return (f"{count['ok']} met, {count['missed']} missed with a reason, "
+            f"{count['FAILED']} failed, the controls among them.")
+
+
+def seeds_table(boots):
+    rows = []
+    for seed, switch, case, headline in SEEDS:
+        a, b = get_pair(boots, switch, case)
+        rows.append([seed, headline, f"`{case}`", a.ns, b.ns,
+                     times(a.ns, b.ns), counters(a, b)])
+    return table(["", "headline", "case", "without", "with", "fewer",
+                  "besides"], rows, left=3)
+
+
+def switch_tables(boots, switches):
+    parts = []
+    for switch in switches:
+        without, with_ = figures.pair_of("exact", switch)
+        rows = []
+        for case in boots[without]:
+            if case not in boots[with_]:
+                continue
+            a, b = boots[without][case], boots[with_][case]
+            if abs(ratio(b.ns, a.ns) - 1) >= MOVED or counters(a, b):
+                rows.append([f"`{case}`", a.ns, b.ns,
+                             f"{ratio(b.ns, a.ns):.3f}", counters(a, b)])
+        parts.append(f"### {switch}\n\n" + table(
+            ["case", "without", "with", "ratio", "besides"], rows))
+    return "\n\n".join(parts)
+
+
+def wall_table(wall):
+    rows = []
+    for name in sorted(wall):
+        if name.startswith("off-"):
+            switch = name[4:]
+        elif name == "stock":
+            switch = "all"
+        else:
+            continue
+        for case in wall[name]:
+            a, b = get_pair(wall, switch, case, "wall")
+            rows.append([f"`{case}`", switch, f"{a.ns / 1e6:.3f}",
+                         f"{b.ns / 1e6:.3f}", times(a.ns, b.ns),
+                         arrow(a.remote, b.remote)])
+    return table(["case", "compared", "without, ms", "with, ms", "faster",
+                  "requests"], rows, left=2)
+
+
+def selftests_table(path):
+    lines = [line.split("|") for line in path.read_text().splitlines()
+             if "|" in line]
+    return table(["test", "without", "with", ""],
+                 [row for row in lines[2:]], left=1)
+
+
+def cases_table(boots):
+    rows = []
+    for case, a in boots["stock"].items():
+        b = boots["patched"].get(case)
+        if b is None:
+            continue
+        rows.append([f"`{case}`", a.units, each(a), each(b),
+                     f"{ratio(b.ns, a.ns):.3f}",
+                     flushes(a) if flushes(a) == flushes(b)
+                     else f"{flushes(a)} → {flushes(b)}",
+                     arrow(a.faults, b.faults), arrow(a.splits, b.splits)])
+    return table(["case", "units", "without", "with", "ratio", "flushes",
+                  "faults", "splits"], rows)
+
+
+def fill(text, values):
+    def value(match):
+        if match[1] not in values:
+            sys.exit(f"results: the text asks for @{match[1]}@")
+        return values[match[1]]
+    return re.sub(r"@([a-z0-9_]+)@", value, text)
+
+
+def boots_as_json(boots):
+    """A case is a line, so that a difference of two versions can be read."""
+    parts = []
+    for name, boot in boots.items():
+        cases = ",\n".join(f"   {json.dumps(case)}: {json.dumps(list(figure))}"
+                           for case, figure in boot.items())
+        parts.append(f"  {json.dumps(name)}: {{\n{cases}\n  }}")
+    return "{\n" + ",\n".join(parts) + "\n }"
+
+
+def as_json(facts, boots, wall, verdicts, selftests):
+    targets = ",\n".join("  " + json.dumps(
+        {**v.target._asdict(), "measured": v.value, "verdict": v.word})
+        for v in verdicts)
+    return (f'{{\n "facts": {json.dumps(facts, indent=2)},\n'
+            f' "columns": {json.dumps(figures.Figure._fields)},\n'
+            f' "exact": {boots_as_json(boots)},\n'
+            f' "wall": {boots_as_json(wall)},\n'
+            f' "targets": [\n{targets}\n ],\n'
+            f' "selftests": {json.dumps(selftests, indent=2)}\n}}\n')
+
+
+def main(arguments):
+    if len(arguments) < 4:
+        sys.exit("usage: results.py LAB_OUT LAB_DIR RESULT.md RESULT.json "
+                 "FACT=VALUE...")
+    out, lab, markdown, data = map(pathlib.Path, arguments[:4])
+    facts = dict(fact.split("=", 1) for fact in arguments[4:])
+    selftests = out / "selftests" / "table"
+    if not selftests.exists():
+        sys.exit("results: no table of the kernel's tests: run lab.sh "
+                 "selftests first")
+    boots = figures.read_exact(out / "kbench")
+    wall = figures.read_wall(out / "wall")
+    targets = figures.read_targets(lab / "targets.tsv")
+    changes = read_rows(lab / "changes.tsv")
+    verdicts = figures.judge("exact", targets, boots) + \
+        figures.judge("wall", targets, wall)
+    switches = [change[1] for change in changes if change[1] != "all"]
+    text = fill((lab / "results.in.md").read_text(), {
+        **facts, "all": ALL, "short": short_table(boots, changes),
+        "sum": verdict_sum(verdicts), "targets": verdict_table(verdicts),
+        "seeds": seeds_table(boots), "wall": wall_table(wall),
+        "switches": switch_tables(boots, switches),
+        "selftests": selftests_table(selftests),
+        "cases": cases_table(boots)})
+    whole = as_json(facts, boots, wall, verdicts,
+                    selftests.read_text().splitlines())
+    json.loads(whole)
+    markdown.write_text(text)
+    data.write_text(whole)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
