@@ -26,9 +26,10 @@ check_PROGRAMS += %reldir%/kbench
 %canon_reldir%_kbench_LDADD =
 # -all-static is libtool's word for it.
 %canon_reldir%_kbench_LDFLAGS = $(AM_LDFLAGS) -all-static
+TESTS += %reldir%/kbench_test.sh
 endif
 
-EXTRA_DIST += \
+EXTRA_DIST += %reldir%/kbench_test.sh \
 	kernel/lab/changes.tsv \
 	kernel/lab/figures.py \
 	kernel/lab/guest/kbench.sh \
