@@ -28,14 +28,14 @@ SERIES_SLACK = 0.02
 # Which boots are compared where a switch is not simply on or off.
 EXACT_PAIRS = {"all": ("stock", "patched"), "s4": ("off-s4", "on-s4"),
                "k7": ("on", "k7"), "k8": ("on", "k8")}
-WALL_PAIRS = {"all": ("stock", "patched")}
+WALL_PAIR = ("off", "on")
 
 
 def pair_of(part, switch):
     """The boots without and with what the switch stands for."""
     if part == "exact":
         return EXACT_PAIRS.get(switch, ("off-" + switch, "on"))
-    return WALL_PAIRS.get(switch, ("off-" + switch, "on-" + switch))
+    return WALL_PAIR
 
 
 def read_boot(path):

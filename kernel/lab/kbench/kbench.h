@@ -111,7 +111,7 @@ struct settings {
 /* measure.c */
 void measure(const struct kcase *const *cases, size_t n,
 	     const struct settings *settings);
-_Noreturn void die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+__attribute__((format(printf, 1, 2))) _Noreturn void die(const char *fmt, ...);
 
 /* counters.c */
 void counters_open(void);

@@ -97,11 +97,10 @@ size_t huge_bytes(void)
 	size_t kib = 0;
 	FILE *f = fopen("/proc/self/smaps_rollup", "re");
 
-	if (!f)
-		die("/proc/self/smaps_rollup: %s", strerror(errno));
-	while (fgets(line, sizeof(line), f))
+	while (f && fgets(line, sizeof(line), f))
 		if (sscanf(line, "AnonHugePages: %zu kB", &kib) == 1)
 			break;
-	fclose(f);
+	if (!f || fclose(f) != 0)
+		die("/proc/self/smaps_rollup: %s", strerror(errno));
 	return kib * KIB;
 }
