@@ -72,7 +72,7 @@ def read_wall(directory):
 def median_boot(boots):
     """A boot that failed takes its cases from none of the others."""
     boots = [boot for boot in boots if boot]
-    cases = set().union(*boots) if boots else set()
+    cases = {case: None for boot in boots for case in boot}
     return {case: median_figure([boot[case] for boot in boots if case in boot])
             for case in cases}
 
