@@ -22,8 +22,6 @@ Verdict = namedtuple("Verdict", "word target value note")
 # Cases that no fast path moves, and by how much they may move all the same.
 CONTROLS = ["fault.untracked", "scan.get-rich.*", "s4.mprotect.1000"]
 CONTROL_SLACK = 0.01
-# What the whole series may cost a path that no target names.
-SERIES_SLACK = 0.02
 
 # Which boots are compared where a switch is not simply on or off.
 EXACT_PAIRS = {"all": ("stock", "patched"), "s4": ("off-s4", "on-s4"),
@@ -172,17 +170,27 @@ def judge_controls(boots):
 
 
 def judge_series(boots, targets):
-    """What no target names must not cost more with the whole series."""
+    """What the whole series may cost any path: the first pattern that fits."""
     named = {t.case for t in targets if t.part == "exact" and t.switch == "all"
              and t.metric in ("instructions", "faster")}
-    cases = set(boots.get("stock", {})) & set(boots.get("patched", {}))
-    return [judge_target(boots, Target(
-        "series", "exact", "all", case, "instructions",
-        f"<={1 + SERIES_SLACK}", "", "")) for case in sorted(cases - named)]
+    patterns = [t for t in targets if t.change == "series"]
+    verdicts = []
+    for case in sorted(set(boots.get("stock", {})) | named_cases(patterns)):
+        pattern = next((t for t in patterns
+                        if fnmatch.fnmatch(case, t.case)), None)
+        if pattern and case not in named:
+            verdicts.append(judge_target(boots, pattern._replace(case=case)))
+    return verdicts
+
+
+def named_cases(patterns):
+    """So that a pattern for a case that is not there any more is noticed."""
+    return {t.case for t in patterns if not re.search(r"[*?[]", t.case)}
 
 
 def judge(part, targets, boots):
-    verdicts = [judge_target(boots, t) for t in targets if t.part == part]
+    verdicts = [judge_target(boots, t) for t in targets
+                if t.part == part and t.change != "series"]
     if part == "exact":
         verdicts += judge_controls(boots) + judge_series(boots, targets)
     return verdicts
