@@ -25,7 +25,8 @@ CONTROL_SLACK = 0.01
 
 # Which boots are compared where a switch is not simply on or off.
 EXACT_PAIRS = {"all": ("stock", "patched"), "s4": ("off-s4", "on-s4"),
-               "k7": ("on", "k7"), "k8": ("on", "k8")}
+               "k7": ("on", "k7"), "k7-stock": ("stock", "k7"),
+               "k8": ("on", "k8")}
 WALL_PAIR = ("off", "on")
 
 
