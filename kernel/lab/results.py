@@ -168,11 +168,22 @@ def wall_table(wall):
                  rows)
 
 
-def selftests_table(path):
-    lines = [line.split("|") for line in path.read_text().splitlines()
-             if "|" in line]
-    return table(["test", "without", "with", ""],
-                 [row for row in lines[2:]], left=1)
+def read_selftests(directory):
+    """The lines of each table that selftests.sh left, by kernel."""
+    tables = {path.suffix[1:]: [line for line in path.read_text().splitlines()
+                                if "|" in line]
+              for path in sorted(directory.glob("table.*"))}
+    if "patched" not in tables:
+        sys.exit(f"results: no table of the kernel's tests in {directory}: "
+                 "run lab.sh selftests first")
+    return tables
+
+
+def selftests_tables(tables):
+    """The second line of each only says what the figures are."""
+    return "\n\n".join(table(
+        lines[0].split("|"), [line.split("|") for line in lines[2:]])
+        for _, lines in sorted(tables.items(), reverse=True))
 
 
 def cases_table(boots):
@@ -226,10 +237,7 @@ def main(arguments):
                  "FACT=VALUE...")
     out, lab, markdown, data = map(pathlib.Path, arguments[:4])
     facts = dict(fact.split("=", 1) for fact in arguments[4:])
-    selftests = out / "selftests" / "table"
-    if not selftests.exists():
-        sys.exit("results: no table of the kernel's tests: run lab.sh "
-                 "selftests first")
+    selftests = read_selftests(out / "selftests")
     boots = figures.read_exact(out / "kbench")
     wall = figures.read_wall(out / "wall")
     targets = figures.read_targets(lab / "targets.tsv")
@@ -243,10 +251,9 @@ def main(arguments):
         "seeds": seeds_table(boots), "wall": wall_table(wall),
         "switch_cost": switch_cost(boots),
         "switches": switch_tables(boots, switches),
-        "selftests": selftests_table(selftests),
+        "selftests": selftests_tables(selftests),
         "cases": cases_table(boots)})
-    whole = as_json(facts, boots, wall, verdicts,
-                    selftests.read_text().splitlines())
+    whole = as_json(facts, boots, wall, verdicts, selftests)
     json.loads(whole)
     markdown.write_text(text)
     data.write_text(whole)
