@@ -42,6 +42,9 @@ extern struct settings settings;
 /* Of the test that runs. */
 extern int uffd, pagemap;
 
+/* Said before what failed. */
+extern char context[128];
+
 _Noreturn void fail(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 _Noreturn void skip(const char *format, ...)

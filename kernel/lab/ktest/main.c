@@ -28,6 +28,7 @@ enum {
 
 struct settings settings = { .seed = 1, .steps = 20000 };
 int uffd = -1, pagemap = -1;
+char context[128];
 static const char *running;
 static unsigned seconds = 120;
 
@@ -41,7 +42,7 @@ static const struct test *const suites[] = {
 
 static void say(const char *verdict, const char *format, va_list args)
 {
-	printf("%s %s - ", verdict, running);
+	printf("%s %s - %s", verdict, running, context);
 	vprintf(format, args);
 	printf("\n");
 	fflush(stdout);
