@@ -315,7 +315,7 @@ static void races(void)
 {
 	struct race race = { .pages = 4 * HUGE_PAGES,
 			     .room = 700,
-			     .epochs = 40 };
+			     .epochs = 15 };
 
 	for (enum kind kind = 0; kind < KINDS; kind++) {
 		set_switch(BLOCK);

@@ -248,7 +248,7 @@ static void kernel_writes(void)
 
 static void races(void)
 {
-	struct race race = { .pages = PAGES, .room = 700, .epochs = 40 };
+	struct race race = { .pages = PAGES, .room = 700, .epochs = 15 };
 
 	set_switch(1);
 	race.start = armed_huge_pages();

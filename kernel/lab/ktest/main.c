@@ -30,7 +30,7 @@ struct settings settings = { .seed = 1, .steps = 20000 };
 int uffd = -1, pagemap = -1;
 char context[128];
 static const char *running;
-static unsigned seconds = 120;
+static unsigned seconds = 240;
 
 static const struct test *const suites[] = {
 	hugetlb_tests, gather_tests,  race_tests,   again_tests,

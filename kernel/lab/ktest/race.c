@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define SCANS_AN_EPOCH 12
+#define SCANS_AN_EPOCH 10
 
 static const struct race *plan;
 static uint64_t *copies;

@@ -100,6 +100,15 @@ static char *some_huge(const struct area *area, struct dice *dice)
 	       roll(dice, n) * HUGE;
 }
 
+/* Holes do not collapse. */
+static void fill(const struct area *area, const char *start)
+{
+	size_t first = (size_t)(start - area->start) / PAGE;
+
+	for (size_t i = 0; i < HUGE_PAGES; i++)
+		++*counter_of(area, first + i);
+}
+
 /* The kernel takes only what is un-armed as a whole: at times nobody arms. */
 void collapse_some(struct dice *dice)
 {
@@ -111,9 +120,11 @@ void collapse_some(struct dice *dice)
 	if (alone)
 		pthread_mutex_lock(&area->scanning);
 	start = some_huge(area, dice);
-	if (start && uffd_arm(uffd, start, HUGE, false) == 0 &&
-	    madvise(start, HUGE, ADVICE_COLLAPSE) == 0)
-		done[COLLAPSES]++;
+	if (start && uffd_arm(uffd, start, HUGE, false) == 0) {
+		fill(area, start);
+		if (madvise(start, HUGE, ADVICE_COLLAPSE) == 0)
+			done[COLLAPSES]++;
+	}
 	if (alone)
 		pthread_mutex_unlock(&area->scanning);
 	pthread_rwlock_unlock(&area->lock);
