@@ -35,3 +35,5 @@ check_PROGRAMS += %reldir%/ktest
 # -all-static is libtool's word for it.
 %canon_reldir%_ktest_LDFLAGS = $(AM_LDFLAGS) -all-static
 endif
+
+EXTRA_DIST += kernel/lab/ktest.sh kernel/lab/guest/ktest.sh

@@ -17,3 +17,5 @@ check_PROGRAMS += %reldir%/stress
 %canon_reldir%_stress_LDADD =
 %canon_reldir%_stress_LDFLAGS = $(AM_LDFLAGS) -all-static
 endif
+
+EXTRA_DIST += kernel/lab/stress.sh kernel/lab/guest/stress.sh
