@@ -7,6 +7,7 @@ fixed=
 case " $(cat /proc/cmdline) " in
 *" ktest=fixed "*) fixed=--fixed ;;
 esac
+mount -t debugfs debugfs /sys/kernel/debug
 echo 256M >/sys/block/zram0/disksize
 mkswap /dev/zram0 >/tmp/mkswap
 swapon /dev/zram0 || exit 1

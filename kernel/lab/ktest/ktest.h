@@ -28,6 +28,7 @@ extern const struct test empty_tests[];
 extern const struct test sync_tests[];
 extern const struct test huge_tests[];
 extern const struct test around_tests[];
+extern const struct test around_shared_tests[];
 extern const struct test density_tests[];
 extern const struct test random_tests[];
 

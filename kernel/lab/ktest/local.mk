@@ -3,10 +3,12 @@
 # are no libraries, and built with the tests so that it stays buildable.
 # Sanitizers cannot be linked into a static program, so not with them.
 KTEST_SOURCES = \
+	%reldir%/around.h \
 	%reldir%/calls.c \
 	%reldir%/calls.h \
 	%reldir%/case_again.c \
 	%reldir%/case_around.c \
+	%reldir%/case_around_shared.c \
 	%reldir%/case_density.c \
 	%reldir%/case_empty.c \
 	%reldir%/case_gather.c \
