@@ -176,6 +176,51 @@ static void no_access(void)
 	}
 }
 
+/* As debuggers do it: it changes the page, but not who may store to it. */
+static void forced_write(enum kind kind, bool empty)
+{
+	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	size_t pages = HUGE_PAGES, size = HUGE;
+	unsigned char *want = new_set(pages);
+	char *start = map(kind, size);
+	uint64_t value = 99;
+
+	if (!empty && kind == KIND_THP)
+		populate_thp(start, size);
+	for (size_t i = 0; !empty && i < pages; i++)
+		store(start + i * PAGE, i);
+	arm(start, size, true);
+	protect(start, size, PROT_READ);
+	for (size_t i = 20; i < 25; i++) {
+		check(fd >= 0 && pwrite(fd, &value, sizeof(value),
+					(off_t)(uintptr_t)(start + i * PAGE)) ==
+					 sizeof(value),
+		      "%s: /proc/self/mem: %s", kind_names[kind],
+		      strerror(errno));
+		check(load(start + i * PAGE) == 99 &&
+			      !can_store(start + i * PAGE, 5),
+		      "%s: page %zu is not changed, or now writable",
+		      kind_names[kind], i);
+		want[i] = 1;
+	}
+	check(!can_store(start + 26 * PAGE, 5),
+	      "%s: a page beside it is writable", kind_names[kind]);
+	expect_scan("forced writes", start, want, pages);
+	expect_clean("scanned again", start, pages);
+	close(fd);
+}
+
+static void forced_writes(void)
+{
+	for (enum kind kind = 0; kind < KINDS; kind++) {
+		/* The kernel refuses it for what is shared. */
+		if (kind == KIND_SHMEM)
+			continue;
+		forced_write(kind, true);
+		forced_write(kind, false);
+	}
+}
+
 /* ---- soft-dirty ---- */
 
 static void clear_soft_dirty(void)
@@ -237,6 +282,7 @@ const struct test protect_tests[] = {
 	{ "protect_unarm_while_read_only", unarm_while_read_only },
 	{ "protect_part_read_only", part_read_only },
 	{ "protect_no_access", no_access },
+	{ "protect_forced_writes", forced_writes },
 	{ "protect_soft_dirty_and_armed", soft_dirty_and_armed },
 	{ 0 },
 };

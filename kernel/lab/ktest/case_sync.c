@@ -36,21 +36,40 @@ static void expect_message(enum kind kind, int fd, const char *page)
 	      message.event, (unsigned long long)message.flags);
 }
 
-static void one_kind(enum kind kind, bool read_first)
+/* What was done to the memory before the write. */
+enum before {
+	NOTHING,
+	READ,
+	POPULATED
+};
+
+static void fill(enum kind kind, char *start, size_t size)
 {
+	if (kind == KIND_THP)
+		populate_thp(start, size);
+	for (size_t i = 0; i < size; i += PAGE)
+		store(start + i, 1);
+}
+
+static void one_kind(enum kind kind, enum before before)
+{
+	size_t size = kind == KIND_THP ? HUGE : PAGES * PAGE;
 	char *start;
 
 	close(uffd);
 	uffd = uffd_open(FEATURES_SYNC);
 	if (uffd < 0)
 		skip("no synchronous write protection: %s", strerror(errno));
-	start = map(kind, PAGES * PAGE);
-	arm(start, PAGES * PAGE, true);
-	for (size_t page = 1; page < PAGES; page += 5) {
+	start = map(kind, size);
+	if (before == POPULATED)
+		fill(kind, start, size);
+	arm(start, size, true);
+	/* Neighbours, too: each is asked for by itself. */
+	for (size_t page = 1; page < PAGES; page += page < 5 ? 1 : 5) {
 		char *at = start + page * PAGE;
 		pthread_t thread;
 
-		if (read_first)
+		if (before == READ)
 			load(at);
 		check(pthread_create(&thread, NULL, store_thread, at) == 0,
 		      "no thread");
@@ -66,27 +85,35 @@ static void one_kind(enum kind kind, bool read_first)
 
 static void empty(void)
 {
-	one_kind(KIND_ANON, false);
-	one_kind(KIND_THP, false);
-	one_kind(KIND_SHMEM, false);
+	one_kind(KIND_ANON, NOTHING);
+	one_kind(KIND_THP, NOTHING);
+	one_kind(KIND_SHMEM, NOTHING);
 }
 
 static void zero_page(void)
 {
-	one_kind(KIND_ANON, true);
-	one_kind(KIND_SHMEM, true);
+	one_kind(KIND_ANON, READ);
+	one_kind(KIND_SHMEM, READ);
 }
 
 /* A private mapping of shmem is a file to the kernel's fault handler. */
 static void private_file(void)
 {
-	one_kind(KIND_FILE, false);
-	one_kind(KIND_FILE, true);
+	one_kind(KIND_FILE, NOTHING);
+	one_kind(KIND_FILE, READ);
+}
+
+static void populated(void)
+{
+	one_kind(KIND_ANON, POPULATED);
+	one_kind(KIND_THP, POPULATED);
+	one_kind(KIND_SHMEM, POPULATED);
 }
 
 const struct test sync_tests[] = {
 	{ "sync_empty", empty },
 	{ "sync_zero_page", zero_page },
+	{ "sync_populated", populated },
 	{ "sync_private_file", private_file },
 	{ 0 },
 };
