@@ -7,8 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,23 +14,6 @@
 
 #define PAGES            ((size_t)64)
 #define ENTRY_SOFT_DIRTY (1ull << 55)
-
-static sigjmp_buf refused;
-
-static void on_segv(int signal)
-{
-	siglongjmp(refused, signal);
-}
-
-/* Whether the page may be stored to. */
-static bool can_store(char *page, uint64_t value)
-{
-	signal(SIGSEGV, on_segv);
-	if (sigsetjmp(refused, 1) != 0)
-		return false;
-	store(page, value);
-	return true;
-}
 
 static void protect(char *start, size_t size, int protection)
 {

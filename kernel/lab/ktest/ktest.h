@@ -94,6 +94,9 @@ static inline uint64_t load(const char *page)
 	return *(const volatile uint64_t *)page;
 }
 
+/* Stores, if the page may be stored to; else false, instead of a signal. */
+bool can_store(char *page, uint64_t value);
+
 /* Minor faults of this process so far. */
 long faults(void);
 

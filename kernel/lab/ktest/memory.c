@@ -3,6 +3,8 @@
 #include "ktest.h"
 
 #include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -122,6 +124,22 @@ size_t swap_out(char *start, size_t size)
 			usleep(1000);
 	}
 	return there;
+}
+
+static sigjmp_buf refused;
+
+static void on_segv(int signal)
+{
+	siglongjmp(refused, signal);
+}
+
+bool can_store(char *page, uint64_t value)
+{
+	signal(SIGSEGV, on_segv);
+	if (sigsetjmp(refused, 1) != 0)
+		return false;
+	store(page, value);
+	return true;
 }
 
 long faults(void)

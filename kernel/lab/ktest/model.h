@@ -33,7 +33,7 @@ void model_make(struct model *m);
 struct stretch some_pages(struct model *m);
 enum kind kind_of(const struct model *m, size_t page);
 
-/* The loads that the memory holds what the model says. */
+/* Loads each page, which must hold what the model says. */
 void model_check_contents(const struct model *m, struct stretch s);
 /* One call, and what it reported against the model, which then follows it. */
 void model_scan(struct model *m, struct wt_pm_scan_arg *arg);
