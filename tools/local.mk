@@ -3,6 +3,14 @@
 bin_PROGRAMS += %reldir%/wtrack
 %canon_reldir%_wtrack_SOURCES = \
 	%reldir%/advice.c \
+	%reldir%/fastpaths.c \
+	%reldir%/fastpaths.h \
+	%reldir%/fastpaths_ask.c \
+	%reldir%/fastpaths_async.c \
+	%reldir%/fastpaths_protect.c \
+	%reldir%/fastpaths_scan.c \
+	%reldir%/fastpaths_stage.c \
+	%reldir%/fastpaths_stage.h \
 	%reldir%/items.c \
 	%reldir%/main.c \
 	%reldir%/probe.c \
@@ -10,6 +18,8 @@ bin_PROGRAMS += %reldir%/wtrack
 	%reldir%/selftest.c \
 	%reldir%/stress.c \
 	%reldir%/tool.h
+# The kernel's interfaces, as the library defines them.
+%canon_reldir%_wtrack_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib
 %canon_reldir%_wtrack_LDADD = lib/libwtrack.la
 
 # Where bash-completion looks in any prefix that XDG_DATA_DIRS names.

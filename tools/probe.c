@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* probe.c: wtrack probe, for a person. */
+#include "fastpaths.h"
 #include "tool.h"
 
 #include <getopt.h>
@@ -57,6 +58,21 @@ static void print_backends(const struct wtrack_probe *p)
 		}
 		printf("  %-*s yes ", WIDTH, b->name);
 		print_caps(b->caps);
+	}
+}
+
+static void print_fast_paths(const struct wtrack_probe *p)
+{
+	printf("fast paths of this kernel\n");
+	for (const struct fast_path *f = fast_paths; f->name; f++) {
+		struct fast_answer a = fast_path_ask(f, p);
+
+		if (a.works == FAST_UNKNOWN)
+			printf("  %-*s unknown: %s\n", WIDTH, f->name, a.told);
+		else
+			printf("  %-*s %s %s\n", WIDTH, f->name,
+			       a.works ? "yes " : "no  ", a.told);
+		printf("      %s\n", f->meaning);
 	}
 }
 
@@ -118,6 +134,7 @@ int run_probe(int argc, char **argv)
 	}
 	print_items("ways into the kernel", &p, items_doors);
 	print_items("what the kernel does", &p, items_kernel);
+	print_fast_paths(&p);
 	print_backends(&p);
 	print_open(&p);
 	return (int)grade_of(&p);

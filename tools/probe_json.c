@@ -4,6 +4,7 @@
  *
  * Names are only ever added to what is printed here.
  */
+#include "fastpaths.h"
 #include "tool.h"
 
 #include <stdio.h>
@@ -44,6 +45,30 @@ static void items(const char *name, const struct wtrack_probe *p,
 		result(item_result(p, item));
 		printf(", \"advice\": ");
 		string(advice_for(p, item));
+		putchar('}');
+		comma = ",\n";
+	}
+	printf("\n  },\n");
+}
+
+/* "works" is null where it is not known; then there is a reason. */
+static void paths(const struct wtrack_probe *p)
+{
+	const char *comma = "";
+
+	printf("  \"fast_paths\": {\n");
+	for (const struct fast_path *f = fast_paths; f->name; f++) {
+		struct fast_answer a = fast_path_ask(f, p);
+		bool known = a.works != FAST_UNKNOWN;
+
+		printf("%s    \"%s\": {\"works\": %s, \"reason\": ", comma,
+		       f->name,
+		       !known    ? "null"
+		       : a.works ? "true"
+				 : "false");
+		string(known ? NULL : a.told);
+		printf(", \"seen\": ");
+		string(known ? a.told : NULL);
 		putchar('}');
 		comma = ",\n";
 	}
@@ -93,6 +118,7 @@ void probe_json(const struct wtrack_probe *p)
 	       WTRACK_VERSION_MINOR, WTRACK_VERSION_PATCH);
 	items("doors", p, items_doors);
 	items("kernel", p, items_kernel);
+	paths(p);
 	backends(p);
 	printf("  \"open\": {\"backend\": ");
 	string(p->backend);

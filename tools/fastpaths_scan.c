@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* fastpaths_scan.c: how fast is PAGEMAP_SCAN, and what does it leave out? */
+#include "fastpaths_stage.h"
+
+#include <sys/mman.h>
+#include <time.h>
+
+/* ---- short loops ---- */
+
+/* Enough for the loops to outweigh the call; a few microseconds. */
+#define TABLES 4
+#define PAIRS  64
+
+/*
+ * How many times as long the long loop takes.  Where there is but one loop it
+ * serves both; what was seen, on machines and emulators, is in wtrack(1).
+ */
+#define NO_MOST   1.15
+#define YES_LEAST 1.5
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
+}
+
+static double duration(int pagemap, const char *mem, size_t len, bool shortly)
+{
+	struct wt_page_region found[1];
+	double start = now();
+
+	if (scan_written(pagemap, mem, len, shortly, found, 1))
+		answer_unknown("memory that is armed reads written");
+	return now() - start;
+}
+
+static double lesser(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+/* In turn, so that what slows the one slows the other; the least of many. */
+void ask_short_scan(const struct wtrack_probe *p)
+{
+	int uffd = uffd_async(p), pagemap = pagemap_open(p);
+	size_t len = TABLES * block_size();
+	char *mem = map_blocks(len);
+	double quick = 1e18, slow = 1e18;
+
+	store(mem, len / page_size(), page_size());
+	uffd_register(uffd, mem, len);
+	uffd_protect(uffd, mem, len, true);
+	for (int i = 0; i < PAIRS; i++) {
+		quick = lesser(quick, duration(pagemap, mem, len, true));
+		slow = lesser(slow, duration(pagemap, mem, len, false));
+	}
+	if (quick <= 0)
+		answer_unknown("the clock is too coarse");
+	if (slow / quick >= YES_LEAST)
+		answer(true, "%.2f times as fast", slow / quick);
+	if (slow / quick <= NO_MOST)
+		answer(false, "%.2f times as fast", slow / quick);
+	answer_unknown("%.2f times as fast tells nothing", slow / quick);
+}
+
+/* ---- what is not there ---- */
+
+/* Whether exactly pages [first, last) of the first `n` read written. */
+static bool reads_written(int pagemap, const char *mem, size_t n, bool shortly,
+			  size_t first, size_t last)
+{
+	uintptr_t base = (uintptr_t)mem;
+	struct wt_page_region found[2];
+	int regions =
+		scan_written(pagemap, mem, n * page_size(), shortly, found, 2);
+
+	return regions == 1 && found[0].start == base + first * page_size() &&
+	       found[0].end == base + last * page_size();
+}
+
+void ask_reports_none(const struct wtrack_probe *p)
+{
+	int uffd = uffd_async(p), pagemap = pagemap_open(p);
+	size_t page = page_size();
+	char *mem = map_blocks(4 * page);
+	bool quick, slow;
+
+	store(mem, 4, page);
+	uffd_register(uffd, mem, 4 * page);
+	uffd_protect(uffd, mem, 4 * page, true);
+	madvise(mem + page, page, MADV_DONTNEED);
+	quick = reads_written(pagemap, mem, 4, true, 1, 2);
+	slow = reads_written(pagemap, mem, 4, false, 1, 2);
+	answer(quick && slow, "asked for alone: %s; with others: %s",
+	       quick ? "written" : "clean", slow ? "written" : "clean");
+}
+
+void ask_reports_hole(const struct wtrack_probe *p)
+{
+	int uffd = uffd_async(p), pagemap = pagemap_open(p);
+	size_t pages = block_size() / page_size();
+	char *mem = map_blocks(block_size());
+	bool written;
+
+	uffd_register(uffd, mem, block_size());
+	written = reads_written(pagemap, mem, pages, true, 0, pages);
+	answer(written, written ? "it reads written" : "it reads clean");
+}
