@@ -80,6 +80,7 @@ CMOCKA_TESTS = \
 	%reldir%/unit_failing_arm \
 	%reldir%/unit_failing_mprotect \
 	%reldir%/unit_failing_scan \
+	%reldir%/unit_fastpaths \
 	%reldir%/unit_inject \
 	%reldir%/unit_inject_entries \
 	%reldir%/unit_no_memory \
@@ -137,14 +138,21 @@ LDADD = %reldir%/libsupport.la lib/libwtrack-internal.la $(CMOCKA_LIBS)
 %canon_reldir%_live_seccomp_CPPFLAGS = $(AM_CPPFLAGS) $(SECCOMP_CFLAGS)
 %canon_reldir%_live_seccomp_LDADD = $(LDADD) \
 	lib/libwtrack-seccomp-internal.la $(SECCOMP_LIBS)
+# What asks the kernel, without the program around it.
+%canon_reldir%_unit_fastpaths_SOURCES = %reldir%/unit_fastpaths.c \
+	tools/fastpaths.h tools/fastpaths_ask.c tools/fastpaths_stage.c \
+	tools/fastpaths_stage.h tools/items.c tools/tool.h
+%canon_reldir%_unit_fastpaths_CPPFLAGS = $(AM_CPPFLAGS) \
+	-I$(top_srcdir)/tools
 # Not even linked to liburcu: dlopen brings it.
 %canon_reldir%_unit_nomalloc_dlopen_SOURCES = \
 	%reldir%/unit_nomalloc_dlopen.c %reldir%/nomalloc.c %reldir%/nomalloc.h
 %canon_reldir%_unit_nomalloc_dlopen_LDADD = -ldl
 
 TESTS += $(CMOCKA_TESTS) $(OTHER_TESTS) $(SHELL_TESTS)
-# No test, but what tests run others by.
-check_PROGRAMS += %reldir%/refuse
+# No tests, but what tests run others by, or compare them with.
+check_PROGRAMS += %reldir%/facts %reldir%/refuse
+%canon_reldir%_facts_LDADD =
 %canon_reldir%_refuse_LDADD =
 SHELL_TESTS = \
 	%reldir%/abi_header.sh \
@@ -154,6 +162,7 @@ SHELL_TESTS = \
 	%reldir%/bug_valgrind.sh \
 	%reldir%/man_examples.sh \
 	%reldir%/tool_completion.sh \
+	%reldir%/tool_fastpaths.sh \
 	%reldir%/tool_probe.sh \
 	%reldir%/tool_selftest.sh \
 	%reldir%/tool_usage.sh

@@ -31,6 +31,7 @@ static const struct {
 	{ "ioctl", SYS_ioctl },
 	{ "mprotect", SYS_mprotect },
 	{ "pipe", SYS_pipe2 },
+	{ "clone", SYS_clone },
 };
 
 static void become_nobody(void)

@@ -19,7 +19,7 @@
 
 static long empty_round(int uffd)
 {
-	size_t page = page_size(), block = block_size();
+	size_t page = page_bytes(), block = block_bytes();
 	char *mem = map_blocks(BLOCKS * block);
 
 	uffd_register(uffd, mem, BLOCKS * block);
@@ -41,10 +41,10 @@ void ask_one_fault_empty(const struct wtrack_probe *p)
 
 static long around_round(int uffd)
 {
-	size_t page = page_size();
+	size_t page = page_bytes();
 	char *mem = map_blocks(STORES * page);
 
-	store(mem, STORES, page);
+	store_pages(mem, STORES, page);
 	uffd_register(uffd, mem, STORES * page);
 	uffd_protect(uffd, mem, STORES * page, true);
 	return faults_of_stores(mem, STORES, page);
@@ -97,7 +97,7 @@ static char *armed_huge_page(int uffd)
 		if (madvise(mem, HUGE, MADV_HUGEPAGE))
 			answer_unknown("no huge pages: MADV_HUGEPAGE fails");
 		uffd_register(uffd, mem, HUGE);
-		store(mem, 1, 0);
+		store_pages(mem, 1, 0);
 		if (huge_kb(mem) < (long)(HUGE / 1024))
 			continue;
 		uffd_protect(uffd, mem, HUGE, true);
@@ -114,12 +114,12 @@ void ask_huge_write(const struct wtrack_probe *p)
 	struct wt_page_region found[2];
 	char *mem;
 
-	if (block_size() != HUGE)
+	if (block_bytes() != HUGE)
 		answer_unknown("huge pages are of another size than 2 MiB");
 	mem = armed_huge_page(uffd);
 	if (scan_written(pagemap, mem, HUGE, true, found, 2))
 		answer_unknown("a huge page cannot be armed");
-	store(mem, 1, 0);
+	store_pages(mem, 1, 0);
 	if (scan_written(pagemap, mem, HUGE, true, found, 2) != 1)
 		answer_unknown("a store to an armed huge page is not seen");
 	if (huge_kb(mem) < (long)(HUGE / 1024))

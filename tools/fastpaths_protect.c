@@ -3,6 +3,7 @@
 #include "fastpaths_stage.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,11 +27,11 @@ static void protect(char *mem, size_t len, int prot)
 
 static long mprotect_round(int uffd)
 {
-	size_t page = page_size();
+	size_t page = page_bytes();
 	char *mem = map_blocks(STORES * page);
 
 	(void)uffd;
-	store(mem, STORES, page);
+	store_pages(mem, STORES, page);
 	protect(mem, STORES * page, PROT_READ);
 	protect(mem, STORES * page, PROT_READ | PROT_WRITE);
 	return faults_of_stores(mem, STORES, page);
@@ -38,17 +39,18 @@ static long mprotect_round(int uffd)
 
 void ask_mprotect_upgrade(const struct wtrack_probe *p)
 {
-	(void)p;
+	if (p->mprotect < 0)
+		answer_refused("mprotect", p->mprotect);
 	answer_faults(least_faults(mprotect_round, -1), STORES, &none_or_each);
 }
 
 /* Of what was not un-protected, the store would raise SIGBUS. */
 static long uffd_round(int uffd)
 {
-	size_t page = page_size();
+	size_t page = page_bytes();
 	char *mem = map_blocks(STORES * page);
 
-	store(mem, STORES, page);
+	store_pages(mem, STORES, page);
 	uffd_register(uffd, mem, STORES * page);
 	uffd_protect(uffd, mem, STORES * page, true);
 	uffd_protect(uffd, mem, STORES * page, false);
@@ -66,7 +68,7 @@ static int store_by_kernel(char *mem)
 {
 	int fds[2];
 
-	if (pipe(fds) || write(fds[1], "x", 1) != 1)
+	if (pipe2(fds, O_CLOEXEC) || write(fds[1], "x", 1) != 1)
 		answer_refused("pipe", -errno);
 	return read(fds[0], mem, 1) == 1 ? 0 : -errno;
 }
@@ -77,7 +79,7 @@ static int store_by_kernel(char *mem)
  */
 void ask_seal_by_mapping(const struct wtrack_probe *p)
 {
-	size_t page = page_size();
+	size_t page = page_bytes();
 	char *mem = map_blocks(2 * page);
 	int rc;
 

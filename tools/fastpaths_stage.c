@@ -13,19 +13,19 @@
 
 #define ROUNDS 5
 
-size_t page_size(void)
+size_t page_bytes(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-size_t block_size(void)
+size_t block_bytes(void)
 {
-	return page_size() / sizeof(uint64_t) * page_size();
+	return page_bytes() / sizeof(uint64_t) * page_bytes();
 }
 
 char *map_blocks(size_t len)
 {
-	size_t block = block_size();
+	size_t block = block_bytes();
 	char *p = mmap(NULL, len + block, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -120,7 +120,7 @@ void uffd_protect(int uffd, char *mem, size_t len, bool arm)
 
 /* Sanitizers keep books on each store, whose pages fault, too. */
 __attribute__((noinline, no_sanitize("address"), no_sanitize("thread"))) void
-store(char *mem, size_t n, size_t stride)
+store_pages(char *mem, size_t n, size_t stride)
 {
 	for (size_t i = 0; i < n; i++)
 		*(volatile char *)(mem + i * stride) = 1;
@@ -139,7 +139,7 @@ long faults_of_stores(char *mem, size_t n, size_t stride)
 {
 	long before = faults_so_far();
 
-	store(mem, n, stride);
+	store_pages(mem, n, stride);
 	return faults_so_far() - before;
 }
 

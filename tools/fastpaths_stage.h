@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 /* Bytes. */
-size_t page_size(void);
+size_t page_bytes(void);
 /* What one page table covers, and a huge page is. */
-size_t block_size(void);
+size_t block_bytes(void);
 
 /* Private anonymous memory, empty, without huge pages; aligned to a block. */
 char *map_blocks(size_t len);
@@ -32,7 +32,7 @@ void uffd_register(int uffd, char *mem, size_t len);
 void uffd_protect(int uffd, char *mem, size_t len, bool arm);
 
 /* Stores to `n` pages, `stride` bytes from one to the next. */
-void store(char *mem, size_t n, size_t stride);
+void store_pages(char *mem, size_t n, size_t stride);
 /* The same; the faults that it took. */
 long faults_of_stores(char *mem, size_t n, size_t stride);
 

@@ -25,3 +25,9 @@ bin_PROGRAMS += %reldir%/wtrack
 # Where bash-completion looks in any prefix that XDG_DATA_DIRS names.
 bashcompdir = $(datadir)/bash-completion/completions
 dist_bashcomp_DATA = %reldir%/completions/wtrack
+
+# Which kernels have which fast paths; KERNEL_TABLE_ARGS=--record writes it into
+# README.md.
+kernel-table: %reldir%/wtrack
+	CC='$(CC)' $(top_srcdir)/scripts/kernel_table.sh $(KERNEL_TABLE_ARGS)
+.PHONY: kernel-table
