@@ -31,7 +31,7 @@ main() {
 		;;
 	esac
 	mkdir -p "$out"
-	rm -f "$out"/*.cells "$out"/*.json
+	rm -f "$out"/*.cells "$out"/*.json "$out/root.cpio"
 	ask_here
 	ask_others
 	make_table >"$out/table"
@@ -64,10 +64,19 @@ ask_others() {
 		fi
 		ask "Debian $series" "$kernel_cache/$series/vmlinuz" ''
 	done
-	ask '6.12 stock' "$lab/stock/vmlinux" ''
-	ask '6.12 patched' "$lab/patched/vmlinux" ''
-	ask '6.12 patched, sysctls on' "$lab/patched/vmlinux" \
+	ask '6.12 stock' "$(lab_kernel stock)" ''
+	ask '6.12 patched' "$(lab_kernel patched)" ''
+	ask '6.12 patched, sysctls on' "$(lab_kernel patched)" \
 		'sysctl.vm.uffd_wp_async_huge=1 sysctl.vm.uffd_wp_async_around=16'
+}
+
+# The lab writes the stamp last: without it, what is there is not finished.
+lab_kernel() {
+	if [ -s "$lab/$1/stamp" ]; then
+		say "$lab/$1/vmlinux"
+	else
+		say "$lab/$1/stamp"
+	fi
 }
 
 make_root() {
@@ -140,7 +149,8 @@ keep_column() {
 		say "$1: left out, for there is no $2" >&2
 		return
 	fi
-	version=$(sed -n "s/^.*[(;] *\($1: [^;)]*\).*/\1/p" "$readme" | head -n 1)
+	version=$(sed -n "s/^Versions: \(.*; \)\?\($1: [^;]*\)\(;.*\|[.]\)\$/\2/p" \
+		"$readme")
 	say "$1: kept as recorded, for there is no $2" >&2
 	columns+=("$1")
 	versions+=("${version:-$1: as recorded}")
