@@ -178,6 +178,32 @@ static void fault_around(void)
 	fact("fault-around", around);
 }
 
+/* Asked for by what it lacks, which the short loops do not understand. */
+static void reports_none(void)
+{
+	struct wt_pm_scan_arg arg = { .size = sizeof(arg) };
+	struct wt_page_region found[2];
+	char *mem = map(MADV_NOHUGEPAGE);
+	int fd = uffd_of(mem, ASYNC), n;
+
+	put(mem, 0, PAGES);
+	if (fd < 0 ||
+	    !protect(fd, mem, PAGES * page, WT_WRITEPROTECT_MODE_WP) ||
+	    madvise(mem + 3 * page, page, MADV_DONTNEED) || is_armed(mem, 3))
+		return;
+	arg.start = (uintptr_t)mem;
+	arg.end = (uintptr_t)mem + PAGES * page;
+	arg.vec = (uintptr_t)found;
+	arg.vec_len = 2;
+	arg.category_mask = WT_PAGE_IS_PRESENT | WT_PAGE_IS_WRITTEN;
+	arg.category_inverted = WT_PAGE_IS_PRESENT;
+	arg.return_mask = WT_PAGE_IS_WRITTEN;
+	n = ioctl(pagemap, WT_PAGEMAP_SCAN, &arg);
+	if (n >= 0)
+		fact("reports-none",
+		     n == 1 && found[0].start == (uintptr_t)mem + 3 * page);
+}
+
 static void huge_write(void)
 {
 	char *mem = map(MADV_HUGEPAGE);
@@ -232,6 +258,7 @@ int main(void)
 	one_fault_empty();
 	fault_around();
 	huge_write();
+	reports_none();
 	seal_by_mapping();
 	return 0;
 }
