@@ -15,11 +15,15 @@
 #include "uapi.h"
 #include "uffd.h"
 #include "vma.h"
+#include "width.h"
 
 #include <errno.h>
 
-/* A huge page of the page cache, which one store may dirty whole. */
-#define FILE_HUGE ((size_t)2 << 20)
+/*
+ * A huge page that one store may dirty whole: of the page cache, or of any kind
+ * where the kernel is set to that.
+ */
+#define HUGE ((size_t)2 << 20)
 
 /* Registered stretches taken at once when some are lost: 768 bytes of stack. */
 #define PARTS 32
@@ -27,6 +31,7 @@
 static struct wt_doors doors = WT_DOORS_NOT_TRIED;
 static struct wt_uffd uffd = WT_UFFD_NONE;
 static struct wt_fd pagemap = WT_FD_NONE;
+static struct wt_width width;
 
 const struct wt_doors *wt_scan_doors(void)
 {
@@ -53,6 +58,8 @@ static int scan_start(void)
 		rc = doors.pagemap;
 	if (rc)
 		scan_stop();
+	else
+		width = wt_width_read();
 	return rc;
 }
 
@@ -176,12 +183,19 @@ static void scan_failed(struct wtrack *t, const struct wt_span *s,
 	}
 }
 
-/* After the fact: what of a huge page of the page cache may be one store. */
+/* After the fact: what of a huge page may be one store. */
 static void flag_coarse(const struct wt_span *s, struct wt_sink *sink,
 			size_t from)
 {
-	if (s->attr & WT_FILE)
-		wt_sink_flag_blocks(sink, from ? from - 1 : 0, FILE_HUGE);
+	if (s->attr & WT_FILE || width.huge)
+		wt_sink_flag_blocks(sink, from ? from - 1 : 0, HUGE);
+}
+
+/* Which of the pages were written and which lie around them, nobody knows. */
+static void flag_around(struct wtrack_run *runs, long n)
+{
+	for (long i = 0; i < n && width.around; i++)
+		runs[i].flags |= WTRACK_RUN_COARSE;
 }
 
 /*
@@ -234,6 +248,7 @@ static int scan_part(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
 		/* Never seen: neither result nor progress.  Not to hang. */
 		if (!n && *at == from)
 			return -EIO;
+		flag_around(tail, n);
 		if (huge)
 			finish_huge(tail, n, clear);
 		wt_sink_commit(sink, (size_t)n, kernel_chunk());

@@ -78,6 +78,8 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/vma.c \
 	%reldir%/vma.h \
 	%reldir%/watch.c \
+	%reldir%/width.c \
+	%reldir%/width.h \
 	%reldir%/wp.c \
 	%reldir%/wp.h
 # The fault handler must not reach __tls_get_addr: it calls malloc on a thread's

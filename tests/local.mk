@@ -93,7 +93,8 @@ CMOCKA_TESTS = \
 	%reldir%/unit_region \
 	%reldir%/unit_region_readers \
 	%reldir%/unit_sink \
-	%reldir%/unit_vma
+	%reldir%/unit_vma \
+	%reldir%/unit_width
 if HAVE_SECCOMP
 CMOCKA_TESTS += %reldir%/live_sandbox %reldir%/live_seccomp
 endif

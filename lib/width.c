@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* width.c: reads the kernel's settings of how much a store un-arms. */
+#include "width.h"
+#include "sys.h"
+
+#include <fcntl.h>
+
+/* A decimal number and a new line, or less. */
+#define DIGITS 16
+
+static long setting(const char *path)
+{
+	char text[DIGITS];
+	long value = 0;
+	ssize_t n;
+	int fd = wt_sys_open(path, O_RDONLY);
+
+	if (fd < 0)
+		return 0;
+	n = wt_sys_read(fd, text, sizeof(text));
+	wt_sys_close(fd);
+	for (ssize_t i = 0; i < n && text[i] >= '0' && text[i] <= '9'; i++)
+		value = 10 * value + (text[i] - '0');
+	return value;
+}
+
+struct wt_width wt_width_read(void)
+{
+	const struct wt_width w = {
+		.around = setting("/proc/sys/vm/uffd_wp_async_around") > 1,
+		.huge = setting("/proc/sys/vm/uffd_wp_async_huge") > 0,
+	};
+
+	return w;
+}

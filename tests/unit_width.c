@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit_width.c: where the kernel is set to un-arm more than the page of a
+ * store, runs say so, and the backend works as ever.  [K-async-wide] [G2]
+ *
+ * The settings are injected: no released kernel has them.
+ */
+#include "support_live.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define BLOCK ((size_t)2 << 20)
+
+/* What the settings read; NULL: there are none. */
+static const char *around, *huge;
+static long read_error; /* instead of what they read */
+static int opened[8];
+static size_t n_opened;
+
+static long file_with(const char *text)
+{
+	int fd = memfd_create("setting", MFD_CLOEXEC);
+
+	if (fd < 0 || n_opened == 8 ||
+	    pwrite(fd, text, strlen(text), 0) != (ssize_t)strlen(text))
+		return -EIO;
+	opened[n_opened++] = fd;
+	return fd;
+}
+
+static bool is_setting(long fd)
+{
+	for (size_t i = 0; i < n_opened; i++)
+		if (opened[i] == fd)
+			return true;
+	return false;
+}
+
+static bool settings(enum wt_sys id, const long args[6], long *result)
+{
+	const char *path = id == WT_SYS_OPEN ? (const char *)args[1] : NULL;
+	const char *text;
+
+	if (id == WT_SYS_READ && read_error && is_setting(args[0])) {
+		*result = read_error;
+		return true;
+	}
+	if (!path || strncmp(path, "/proc/sys/vm/uffd_wp_async_", 27) != 0)
+		return false;
+	text = !strcmp(path + 27, "around") ? around : huge;
+	*result = text ? file_with(text) : -ENOENT;
+	return true;
+}
+
+static struct wtrack *open_set_to(const char *a, const char *h)
+{
+	around = a;
+	huge = h;
+	at_the_door(settings);
+	return open_on("scan");
+}
+
+/* The flags of a store to page 3 of 8, and to each page of a block. */
+struct seen {
+	uint64_t one;
+	uint64_t block;
+	size_t runs;
+};
+
+static struct seen flags_seen(struct wtrack *t)
+{
+	char *p = mmap(NULL, 2 * BLOCK, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t pages = BLOCK / page_size();
+	struct seen s;
+
+	assert_ptr_not_equal(p, MAP_FAILED);
+	p += -(uintptr_t)p & (BLOCK - 1);
+	madvise(p, BLOCK, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < pages; i++)
+		touch(p, i);
+	assert_int_equal(wtrack_watch(t, p, BLOCK, 0), 0);
+	touch(p, 3);
+	s.one = flags_at(t, p + 3 * page_size());
+	clear_all(t);
+	for (size_t i = 0; i < pages; i++)
+		touch(p, i);
+	s.block = flags_at(t, p);
+	s.runs = collect_all(t, WTRACK_GET | WTRACK_CLEAR).n;
+	assert_int_equal(collect_all(t, WTRACK_GET).n, 0);
+	return s;
+}
+
+static void assert_seen(const char *a, const char *h, uint64_t one,
+			uint64_t block)
+{
+	struct wtrack *t = open_set_to(a, h);
+	struct seen s = flags_seen(t);
+
+	assert_true(caps_of(t) & WTRACK_CAP_PRECISE);
+	assert_int_equal(s.one, one);
+	assert_int_equal(s.block, block);
+	assert_int_equal(s.runs, 1);
+	wtrack_close(t);
+	at_the_door(NULL);
+}
+
+#define EXACT  WTRACK_RUN_WRITTEN
+#define COARSE (WTRACK_RUN_WRITTEN | WTRACK_RUN_COARSE)
+
+static void no_settings_are_exact(void **state)
+{
+	(void)state;
+	assert_seen(NULL, NULL, EXACT, EXACT);
+	assert_int_equal(n_opened, 0);
+}
+
+static void settings_that_are_off_are_exact(void **state)
+{
+	(void)state;
+	assert_seen("0\n", "0\n", EXACT, EXACT);
+	assert_true(n_opened >= 2);
+	n_opened = 0;
+	assert_seen("1\n", "0\n", EXACT, EXACT);
+}
+
+static void around_makes_all_runs_coarse(void **state)
+{
+	(void)state;
+	assert_seen("16\n", "0\n", COARSE, COARSE);
+}
+
+static void the_least_around_is_two(void **state)
+{
+	(void)state;
+	assert_seen("2\n", NULL, COARSE, COARSE);
+}
+
+static void huge_makes_whole_blocks_coarse(void **state)
+{
+	(void)state;
+	assert_seen("0\n", "1\n", EXACT, COARSE);
+}
+
+static void what_is_no_number_is_off(void **state)
+{
+	(void)state;
+	assert_seen("x16\n", "", EXACT, EXACT);
+}
+
+static void what_cannot_be_read_is_off(void **state)
+{
+	(void)state;
+	read_error = -EIO;
+	assert_seen("16\n", "1\n", EXACT, EXACT);
+	assert_true(n_opened >= 2);
+}
+
+/* The descriptors are those of the hook's files: closed by the library. */
+static void settings_are_closed_again(void **state)
+{
+	(void)state;
+	wtrack_close(open_set_to("16\n", "1\n"));
+	assert_true(n_opened >= 2);
+	for (size_t i = 0; i < n_opened; i++) {
+		char link[64], target[64] = "";
+
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", opened[i]);
+		if (readlink(link, target, sizeof(target) - 1) > 0)
+			assert_null(strstr(target, "setting"));
+	}
+}
+
+/* A policy decides as it does where runs are exact. */
+static void a_policy_takes_coarse_runs(void **state)
+{
+	struct wtrack *t = open_set_to("16\n", "0\n");
+	const struct wtrack_policy copy =
+		WTRACK_POLICY_INIT(WTRACK_POLICY_COPY);
+	char *p = map_pages(16);
+
+	(void)state;
+	assert_int_equal(wtrack_set_policy(t, NULL, 0, &copy), 0);
+	assert_int_equal(wtrack_watch(t, p, 16 * page_size(), 0), 0);
+	for (int i = 0; i < 4; i++) {
+		touch(p, 5);
+		assert_true(is_dirty(t, p + 5 * page_size()));
+		clear_all(t);
+	}
+	assert_true(flags_at(t, p + 5 * page_size()) & WTRACK_RUN_PRESUMED);
+	wtrack_close(t);
+}
+
+int main(int argc, char **argv)
+{
+	const struct test_case cases[] = {
+		CASE_FRESH(no_settings_are_exact, lacks_scan),
+		CASE_FRESH(settings_that_are_off_are_exact, lacks_scan),
+		CASE_FRESH(around_makes_all_runs_coarse, lacks_scan),
+		CASE_FRESH(the_least_around_is_two, lacks_scan),
+		CASE_FRESH(huge_makes_whole_blocks_coarse, lacks_scan),
+		CASE_FRESH(what_is_no_number_is_off, lacks_scan),
+		CASE_FRESH(what_cannot_be_read_is_off, lacks_scan),
+		CASE_FRESH(settings_are_closed_again, lacks_scan),
+		CASE_FRESH(a_policy_takes_coarse_runs, lacks_scan),
+	};
+
+	return RUN_FRESH_OR_ALL("unit_width", cases, argc, argv);
+}
