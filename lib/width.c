@@ -17,7 +17,7 @@ static long setting(const char *path)
 
 	if (fd < 0)
 		return 0;
-	n = wt_sys_read(fd, text, sizeof(text));
+	n = wt_sys_pread(fd, text, sizeof(text), 0);
 	wt_sys_close(fd);
 	for (ssize_t i = 0; i < n && text[i] >= '0' && text[i] <= '9'; i++)
 		value = 10 * value + (text[i] - '0');

@@ -91,7 +91,7 @@ static bool is_armed(const char *mem, size_t i)
 
 static bool is_huge(const char *mem)
 {
-	struct wt_page_region found[1];
+	struct wt_page_region found[1] = { { 0, 0, 0 } };
 	struct wt_pm_scan_arg arg = { .size = sizeof(arg) };
 
 	arg.start = (uintptr_t)mem;
@@ -182,7 +182,7 @@ static void fault_around(void)
 static void reports_none(void)
 {
 	struct wt_pm_scan_arg arg = { .size = sizeof(arg) };
-	struct wt_page_region found[2];
+	struct wt_page_region found[2] = { { 0, 0, 0 } };
 	char *mem = map(MADV_NOHUGEPAGE);
 	int fd = uffd_of(mem, ASYNC), n;
 

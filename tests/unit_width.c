@@ -44,7 +44,7 @@ static bool settings(enum wt_sys id, const long args[6], long *result)
 	const char *path = id == WT_SYS_OPEN ? (const char *)args[1] : NULL;
 	const char *text;
 
-	if (id == WT_SYS_READ && read_error && is_setting(args[0])) {
+	if (id == WT_SYS_PREAD && read_error && is_setting(args[0])) {
 		*result = read_error;
 		return true;
 	}

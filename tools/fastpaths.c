@@ -15,7 +15,7 @@ const struct fast_path fast_paths[] = {
 	{ "huge-write", "a store to an armed huge page does not split it",
 	  ask_huge_write },
 	{ "fault-around",
-	  "the fault of an armed page un-arms its neighbours, too",
+	  "a store beside a written page un-arms the pages around it, too",
 	  ask_fault_around },
 	{ "short-scan", "PAGEMAP_SCAN has short loops for written pages",
 	  ask_short_scan },

@@ -24,10 +24,14 @@ static struct {
 
 /* ---- in the child ---- */
 
-__attribute__((format(printf, 2, 0), noreturn)) static void
-give(int works, const char *format, va_list args)
+__attribute__((format(printf, 1, 0))) static void write_down(const char *format,
+							     va_list args)
 {
 	vsnprintf(sheet->answer.told, sizeof(sheet->answer.told), format, args);
+}
+
+__attribute__((noreturn)) static void hand_in(int works)
+{
 	sheet->answer.works = works;
 	__atomic_store_n(&sheet->given, 1, __ATOMIC_RELEASE);
 	_exit(0);
@@ -38,7 +42,9 @@ void answer(bool works, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	give(works, format, args);
+	write_down(format, args);
+	va_end(args);
+	hand_in(works);
 }
 
 void answer_unknown(const char *format, ...)
@@ -46,7 +52,9 @@ void answer_unknown(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	give(FAST_UNKNOWN, format, args);
+	write_down(format, args);
+	va_end(args);
+	hand_in(FAST_UNKNOWN);
 }
 
 void answer_refused(const char *call, int error)
