@@ -120,6 +120,8 @@ struct fast_answer fast_path_ask(const struct fast_path *path,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (sheet == MAP_FAILED)
 		return unknown("mmap: %s", errno_name(-errno));
+	/* A sanitizer's _exit() writes, too, what is buffered. */
+	fflush(stdout);
 	child = fork();
 	if (child == 0) {
 		stand_alone();
