@@ -46,6 +46,15 @@ static volatile char *page_at(const struct scene *s, size_t i)
 	return s->mem + i * s->page;
 }
 
+/* Page `i` and no other; but of a coarse run, whatever lies around it. */
+static bool run_is(const struct scene *s, const struct wtrack_run *run,
+		   uintptr_t page)
+{
+	if (run->flags & WTRACK_RUN_COARSE)
+		return run->start <= page && page < run->end;
+	return run->start == page && run->end == page + s->page;
+}
+
 /*
  * Whether exactly page `i` is dirty; none if `i` is negative.  Others may run,
  * but not write here.
@@ -60,8 +69,7 @@ static bool dirty_is(const struct scene *s, int i, unsigned flags)
 	if (i < 0)
 		return sink.n == 0;
 	return sink.n == 1 &&
-	       run[0].start == (uintptr_t)page_at(s, (size_t)i) &&
-	       run[0].end == run[0].start + s->page;
+	       run_is(s, &run[0], (uintptr_t)page_at(s, (size_t)i));
 }
 
 /* A store is seen, looking changes nothing, clearing clears, and again. */

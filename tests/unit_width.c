@@ -7,8 +7,11 @@
  */
 #include "support.h"
 
+#include "uapi.h"
+
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -53,6 +56,57 @@ static bool settings(enum wt_sys id, const long args[6], long *result)
 	text = !strcmp(path + 27, "around") ? around : huge;
 	*result = text ? file_with(text) : -ENOENT;
 	return true;
+}
+
+/* A kernel that un-arms blocks of 4 pages, whoever wrote beside. */
+static bool wide_kernel(enum wt_sys id, const long args[6], long *result)
+{
+	struct wt_pm_scan_arg *arg = (void *)args[2];
+	struct wt_page_region *found;
+	uint64_t block = 4 * page_size();
+
+	if (settings(id, args, result))
+		return true;
+	if (id != WT_SYS_IOCTL || args[1] != (long)WT_PAGEMAP_SCAN ||
+	    !(arg->category_mask & WT_PAGE_IS_WRITTEN))
+		return false;
+	*result = ioctl((int)args[0], WT_PAGEMAP_SCAN, arg);
+	found = (struct wt_page_region *)(uintptr_t)arg->vec;
+	if (*result == 1) {
+		found->start &= ~(block - 1);
+		found->end = (found->end + block - 1) & ~(block - 1);
+	}
+	return true;
+}
+
+static int open_on_wide_kernel(const char *a)
+{
+	struct wtrack_options o = WTRACK_OPTIONS_INIT;
+	struct wtrack *t;
+	int rc;
+
+	around = a;
+	o.backend = "scan";
+	at_the_door(wide_kernel);
+	rc = wtrack_open(&o, &t);
+	if (!rc)
+		wtrack_close(t);
+	at_the_door(NULL);
+	return rc;
+}
+
+/* Pages beside the one that was written are accepted if the setting tells why.
+ */
+static void what_lies_around_is_no_defect(void **state)
+{
+	(void)state;
+	assert_int_equal(open_on_wide_kernel("4\n"), 0);
+}
+
+static void what_was_not_written_is_a_defect(void **state)
+{
+	(void)state;
+	assert_int_equal(open_on_wide_kernel("0\n"), -EOPNOTSUPP);
 }
 
 static struct wtrack *open_set_to(const char *a, const char *h)
@@ -213,6 +267,8 @@ int main(int argc, char **argv)
 		CASE_FRESH(what_is_no_number_is_off, lacks_scan),
 		CASE_FRESH(what_cannot_be_read_is_off, lacks_scan),
 		CASE_FRESH(settings_are_closed_again, lacks_scan),
+		CASE_FRESH(what_lies_around_is_no_defect, lacks_scan),
+		CASE_FRESH(what_was_not_written_is_a_defect, lacks_scan),
 		CASE_FRESH(a_policy_takes_coarse_runs, lacks_scan),
 	};
 
