@@ -193,7 +193,7 @@ record() {
 				print line
 			print ""
 		}' "$readme" >"$out/README.md"
-	cat "$out/README.md" >"$readme"
+	cp "$out/README.md" "$readme.new" && mv "$readme.new" "$readme"
 }
 
 main "$@"
