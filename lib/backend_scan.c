@@ -187,8 +187,10 @@ static void scan_failed(struct wtrack *t, const struct wt_span *s,
 static void flag_coarse(const struct wt_span *s, struct wt_sink *sink,
 			size_t from)
 {
-	if (s->attr & WT_FILE || width.huge)
-		wt_sink_flag_blocks(sink, from ? from - 1 : 0, HUGE);
+	if (!(s->attr & WT_FILE) && !width.huge)
+		return;
+	wt_sink_flag_blocks(sink, from ? from - 1 : 0, HUGE);
+	wt_sink_join(sink, from);
 }
 
 /* Which of the pages were written and which lie around them, nobody knows. */
@@ -222,15 +224,12 @@ static void finish_huge(struct wtrack_run *runs, long n, bool clear)
 	}
 }
 
-/*
- * [*at, s->end) is registered as far as is known.  Returns 0, or a negative
- * errno with nothing more taken into the sink.
- */
-static int scan_part(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
-		     struct wt_sink *sink, bool clear)
+/* Until the end, or the sink is full.  Returns 0 or a negative errno. */
+static int scan_on(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
+		   struct wt_sink *sink, bool clear)
 {
 	bool huge = s->attr & WT_HUGETLB;
-	size_t first = sink->n, room;
+	size_t room;
 
 	while (*at < s->end) {
 		struct wtrack_run *tail = wt_sink_tail(sink, &room);
@@ -253,7 +252,25 @@ static int scan_part(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
 			finish_huge(tail, n, clear);
 		wt_sink_commit(sink, (size_t)n, kernel_chunk());
 	}
-	flag_coarse(s, sink, first);
+	return 0;
+}
+
+/*
+ * [*at, s->end) is registered as far as is known.  Returns 0, or a negative
+ * errno with nothing more taken into the sink.
+ */
+static int scan_part(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
+		     struct wt_sink *sink, bool clear)
+{
+	size_t first = sink->n;
+
+	do {
+		int rc = scan_on(t, s, at, sink, clear);
+
+		if (rc)
+			return rc;
+		flag_coarse(s, sink, first);
+	} while (*at < s->end && sink->n < sink->cap);
 	return 0;
 }
 

@@ -75,3 +75,18 @@ void wt_sink_flag_blocks(struct wt_sink *s, size_t from, size_t block)
 			s->runs[i].flags |= WTRACK_RUN_COARSE;
 	}
 }
+
+void wt_sink_join(struct wt_sink *s, size_t from)
+{
+	size_t n = from;
+
+	for (size_t i = from; i < s->n; i++) {
+		const struct wtrack_run run = s->runs[i];
+
+		if (n && extends(&s->runs[n - 1], run.start, run.flags))
+			s->runs[n - 1].end = run.end;
+		else
+			s->runs[n++] = run;
+	}
+	s->n = n;
+}

@@ -40,4 +40,10 @@ void wt_sink_commit(struct wt_sink *s, size_t count, size_t stride);
 /* Flags as coarse, from index `from` on, runs that hold a whole block. */
 void wt_sink_flag_blocks(struct wt_sink *s, size_t from, size_t block);
 
+/*
+ * Makes one of runs, from index `from` on, that touch and became equal.  There
+ * may be room again: whoever stopped where the sink was full has to go on.
+ */
+void wt_sink_join(struct wt_sink *s, size_t from);
+
 #endif

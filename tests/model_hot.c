@@ -102,7 +102,8 @@ static bool what_is_not_armed(struct scene *s, size_t epoch, size_t page)
 
 static void check_page(const struct scene *s, size_t epoch, size_t page)
 {
-	uint64_t known = WTRACK_RUN_WRITTEN | WTRACK_RUN_PRESUMED;
+	uint64_t known =
+		WTRACK_RUN_WRITTEN | WTRACK_RUN_PRESUMED | kept_huge_flags();
 	uint64_t flags = s->v.flags[page];
 	const char *wrong = NULL;
 

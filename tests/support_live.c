@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* support_live.c: views, gates and teams. */
 #include "support_live.h"
+#include "width.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -93,6 +94,15 @@ uint64_t look_at(struct wtrack *t, const struct mem *m, size_t page)
 bool is_precise(struct wtrack *t)
 {
 	return caps_of(t) & WTRACK_CAP_PRECISE;
+}
+
+uint64_t kept_huge_flags(void)
+{
+	static int set = -1;
+
+	if (set < 0)
+		set = wt_width_read().huge;
+	return set ? WTRACK_RUN_COARSE : 0;
 }
 
 /* ---- policies ---- */

@@ -54,6 +54,11 @@ void view_expect(const struct view *v, struct wtrack *t, const struct mem *m,
 uint64_t look_at(struct wtrack *t, const struct mem *m, size_t page);
 
 bool is_precise(struct wtrack *t);
+/*
+ * What a run of whole huge pages may be flagged as, written or not, where the
+ * kernel is set to keep them [K-async-wide]; else 0.
+ */
+uint64_t kept_huge_flags(void);
 
 /* ---- policies ---- */
 

@@ -199,6 +199,28 @@ static void only_runs_that_hold_a_whole_block_become_coarse(void **state)
 		assert_int_equal(runs[i].flags, flags[i]);
 }
 
+static void equal_runs_that_touch_are_joined(void **state)
+{
+	struct wtrack_run runs[6] = { { 0, 10, B },  { 10, 20, B },
+				      { 20, 30, B }, { 30, 40, A },
+				      { 50, 60, A }, { 60, 70, A } };
+	struct wt_sink sink = { runs, 6, 6 };
+
+	(void)state;
+	wt_sink_join(&sink, 2);
+	assert_int_equal(sink.n, 4);
+	assert_run(&runs[0], 0, 10, B);
+	assert_run(&runs[1], 10, 30, B);
+	assert_run(&runs[2], 30, 40, A);
+	assert_run(&runs[3], 50, 70, A);
+	wt_sink_join(&sink, 0);
+	assert_int_equal(sink.n, 3);
+	assert_run(&runs[0], 0, 30, B);
+	sink.n = 0;
+	wt_sink_join(&sink, 0);
+	assert_int_equal(sink.n, 0);
+}
+
 int main(void)
 {
 	static const struct test_case cases[] = {
@@ -213,6 +235,7 @@ int main(void)
 		CASE(commit_of_nothing_changes_nothing),
 		CASE(commit_is_the_same_as_adding_one_by_one),
 		CASE(only_runs_that_hold_a_whole_block_become_coarse),
+		CASE(equal_runs_that_touch_are_joined),
 	};
 
 	return RUN_CASES("sink", cases);

@@ -256,6 +256,38 @@ static void a_policy_takes_coarse_runs(void **state)
 	wtrack_close(t);
 }
 
+/* [G6] Runs that become equal are one, and an answer is short only at its end.
+ */
+static void runs_of_blocks_do_not_touch(void **state)
+{
+	struct wtrack *t = open_set_to("0\n", "1\n");
+	const size_t len = 4 * BLOCK;
+	struct wtrack_cursor at = WTRACK_CURSOR_INIT;
+	struct wtrack_run run;
+	uintptr_t next;
+	char *p = mmap(NULL, len + BLOCK, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(p, MAP_FAILED);
+	p += -(uintptr_t)p & (BLOCK - 1);
+	madvise(p, len, MADV_NOHUGEPAGE);
+	memset(p, 1, len);
+	assert_int_equal(wtrack_watch(t, p, len, 0), 0);
+	/* It looks at each page table by itself. */
+	assert_int_equal(wtrack_set_policy(t, p, 2 * BLOCK, &rescan), 0);
+	memset(p, 2, len);
+	assert_int_equal(collect_all(t, WTRACK_GET).n, 1);
+	next = (uintptr_t)p;
+	while (wtrack_collect(t, &at, &run, 1, WTRACK_GET) == 1) {
+		assert_int_equal(run.flags, COARSE);
+		assert_int_equal(run.start, next);
+		next = run.end;
+	}
+	assert_int_equal(next, (uintptr_t)p + len);
+	wtrack_close(t);
+}
+
 int main(int argc, char **argv)
 {
 	const struct test_case cases[] = {
@@ -269,6 +301,7 @@ int main(int argc, char **argv)
 		CASE_FRESH(settings_are_closed_again, lacks_scan),
 		CASE_FRESH(what_lies_around_is_no_defect, lacks_scan),
 		CASE_FRESH(what_was_not_written_is_a_defect, lacks_scan),
+		CASE_FRESH(runs_of_blocks_do_not_touch, lacks_scan),
 		CASE_FRESH(a_policy_takes_coarse_runs, lacks_scan),
 	};
 
