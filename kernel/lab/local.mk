@@ -2,7 +2,8 @@
 # Kernels with the patches of kernel/patches: LAB says which part of the lab,
 # and its arguments.
 LAB = all
-check-kernel: tests/abi_consumer $(CMOCKA_TESTS) $(OTHER_TESTS)
+LAB_BUILT = %reldir%/kbench/kbench %reldir%/ktest/ktest %reldir%/stress/stress
+check-kernel: tests/abi_consumer $(CMOCKA_TESTS) $(OTHER_TESTS) $(LAB_BUILT)
 	CC='$(CC)' LAB_CONSUMER=tests/abi_consumer \
 		LAB_TESTS='$(CMOCKA_TESTS) $(OTHER_TESTS)' \
 		$(top_srcdir)/%reldir%/lab.sh $(LAB)
@@ -11,6 +12,10 @@ check-kernel: tests/abi_consumer $(CMOCKA_TESTS) $(OTHER_TESTS)
 check-lab:
 	$(top_srcdir)/%reldir%/lab.sh check
 .PHONY: check-kernel check-lab
+
+include %D%/kbench/local.mk
+include %D%/ktest/local.mk
+include %D%/stress/local.mk
 
 EXTRA_DIST += kernel/README.md \
 	%reldir%/check.sh \
