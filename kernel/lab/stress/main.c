@@ -92,16 +92,28 @@ static void stand_still(void)
 		usleep(200);
 }
 
+static uint64_t microseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
 static void *work(void *arg)
 {
 	const struct worker *me = arg;
+	uint64_t start, pause;
 	struct dice dice = { settings.seed * 1000 + (uint64_t)(me - workers) +
 			     1 };
 
 	while (!over) {
+		start = microseconds();
 		me->deed(&dice);
+		/* On a slow machine the others would come to nothing else. */
+		pause = 4 * (microseconds() - start) + roll(&dice, 3000);
 		if (!me->often)
-			usleep((useconds_t)roll(&dice, 3000));
+			usleep(pause < 900000 ? (useconds_t)pause : 900000);
 		stand_still();
 	}
 	return NULL;
