@@ -9,6 +9,12 @@ echo 256M >/sys/block/zram0/disksize
 mkswap /dev/zram0 >/tmp/mkswap
 swapon /dev/zram0 || exit 1
 uname -r
+# A kernel without a switch would only say so on its console.
+for name in uffd_wp_async_huge uffd_wp_async_around; do
+	if grep -q "sysctl.vm.$name=" /proc/cmdline; then
+		grep -H . "/proc/sys/vm/$name" || exit 1
+	fi
+done
 /stress --break --seconds 60 >/tmp/broken 2>&1
 echo "BROKEN $?"
 grep -m 1 LOST /tmp/broken || exit 1
