@@ -17,7 +17,7 @@ include %D%/kbench/local.mk
 include %D%/ktest/local.mk
 include %D%/stress/local.mk
 
-EXTRA_DIST += kernel/README.md \
+EXTRA_DIST += kernel/README.md kernel/patches kernel/results %reldir%/patches \
 	%reldir%/check.sh \
 	%reldir%/config/common \
 	%reldir%/config/debug \
