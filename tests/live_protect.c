@@ -207,7 +207,11 @@ static void mappings_split_by_advice_are_one_range(void **state)
 	for (size_t i = 3; i < 12; i++)
 		store(&m, i);
 	view_collect(&v, t, &m, 8, BOTH);
-	assert_int_equal(v.runs, 1);
+	/*
+	 * All of these mappings but the first are dirty as a whole, which makes
+	 * softdirty doubt them, by words of 64 pages: a word may end behind it.
+	 */
+	assert_in_range(v.runs, 1, runs_on("softdirty") ? 2 : 1);
 	for (size_t i = 3; i < 12; i++)
 		assert_int_not_equal(v.flags[i], 0);
 	expect_none(t, &m);
