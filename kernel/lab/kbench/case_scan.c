@@ -94,10 +94,10 @@ static void run(struct trial *t)
 		scan_arm(t);
 		break;
 	case GET_RICH:
-		n = scan(t, 0, IS_PRESENT);
+		n = scan(t, 0, WT_PAGE_IS_PRESENT);
 		break;
 	default:
-		n = scan(t, SCAN_ARM, IS_PRESENT);
+		n = scan(t, WT_PM_WP_MATCHING, WT_PAGE_IS_PRESENT);
 	}
 	t->found = n;
 }

@@ -140,7 +140,7 @@ static void note_reported(const struct trial *t, size_t nregions)
 {
 	memset(reported, 0, sizeof(reported));
 	for (size_t i = 0; i < nregions; i++) {
-		const struct region *r = &t->regions[i];
+		const struct wt_page_region *r = &t->regions[i];
 		size_t first = (r->start - (uintptr_t)t->base) / PAGE;
 
 		memset(reported + first, true, (r->end - r->start) / PAGE);

@@ -80,7 +80,7 @@ struct trial {
 	/* If it is tracked. */
 	int uffd;
 	int pagemap;
-	struct region *regions;
+	struct wt_page_region *regions;
 	size_t nregions;
 	/* Regions of the last scan, for the check. */
 	size_t found;

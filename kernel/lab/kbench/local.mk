@@ -16,8 +16,7 @@ KBENCH_SOURCES = \
 	%reldir%/main.c \
 	%reldir%/measure.c \
 	%reldir%/memory.c \
-	%reldir%/track.c \
-	%reldir%/uapi.h
+	%reldir%/track.c
 if HAVE_SANITIZER
 EXTRA_DIST += $(KBENCH_SOURCES)
 else

@@ -46,12 +46,12 @@ const char *track(struct trial *t)
 {
 	struct uffdio_api api = {
 		.api = UFFD_API,
-		.features =
-			FEATURE_WP | FEATURE_WP_UNPOPULATED | FEATURE_WP_ASYNC,
+		.features = WT_FEATURE_PAGEFAULT_WP | WT_FEATURE_WP_UNPOP |
+			    WT_FEATURE_WP_ASYNC,
 	};
 
 	t->uffd = (int)syscall(SYS_userfaultfd,
-			       O_CLOEXEC | O_NONBLOCK | USER_MODE_ONLY);
+			       O_CLOEXEC | O_NONBLOCK | WT_UFFD_USER_MODE_ONLY);
 	if (t->uffd < 0)
 		return "no userfaultfd";
 	if (ioctl(t->uffd, UFFDIO_API, &api) != 0)
@@ -94,15 +94,15 @@ void arm(const struct trial *t, bool on)
 		die("UFFDIO_WRITEPROTECT: %s", strerror(errno));
 }
 
-static size_t call_scan(const struct trial *t, struct scan_arg *arg)
+static size_t call_scan(const struct trial *t, struct wt_pm_scan_arg *arg)
 {
 	int n;
 
 	arg->size = sizeof(*arg);
-	arg->flags |= SCAN_TRACKED;
+	arg->flags |= WT_PM_CHECK_WPASYNC;
 	arg->start = (uintptr_t)t->base;
 	arg->end = arg->start + t->bytes;
-	n = ioctl(t->pagemap, PAGEMAP_SCAN, arg);
+	n = ioctl(t->pagemap, WT_PAGEMAP_SCAN, arg);
 	if (n < 0)
 		die("PAGEMAP_SCAN: %s", strerror(errno));
 	return (size_t)n;
@@ -112,12 +112,12 @@ static size_t call_scan(const struct trial *t, struct scan_arg *arg)
  * asked for besides. */
 size_t scan(const struct trial *t, uint64_t flags, uint64_t categories)
 {
-	struct scan_arg arg = {
+	struct wt_pm_scan_arg arg = {
 		.flags = flags,
 		.vec = (uintptr_t)t->regions,
 		.vec_len = t->nregions,
-		.category_mask = IS_WRITTEN,
-		.return_mask = IS_WRITTEN | categories,
+		.category_mask = WT_PAGE_IS_WRITTEN,
+		.return_mask = WT_PAGE_IS_WRITTEN | categories,
 	};
 
 	return call_scan(t, &arg);
@@ -130,16 +130,16 @@ size_t scan_get(const struct trial *t)
 
 size_t scan_get_arm(const struct trial *t)
 {
-	return scan(t, SCAN_ARM, 0);
+	return scan(t, WT_PM_WP_MATCHING, 0);
 }
 
 /* Reports nothing. */
 void scan_arm(const struct trial *t)
 {
-	struct scan_arg arg = {
-		.flags = SCAN_ARM,
-		.category_mask = IS_WRITTEN,
-		.return_mask = IS_WRITTEN,
+	struct wt_pm_scan_arg arg = {
+		.flags = WT_PM_WP_MATCHING,
+		.category_mask = WT_PAGE_IS_WRITTEN,
+		.return_mask = WT_PAGE_IS_WRITTEN,
 	};
 
 	if (call_scan(t, &arg) != 0)
