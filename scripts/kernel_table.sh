@@ -15,7 +15,7 @@ set -euo pipefail
 . "$(dirname "$0")/vm.sh"
 
 boot_seconds=${WTRACK_BOOT_SECONDS:-240}
-lab=${WTRACK_LAB_KERNELS:-$kernel_cache/lab/6.12}
+lab=${WTRACK_LAB_KERNELS:-$kernel_cache/lab/6.12/x86_64}
 readme=$root/README.md
 begin='<!-- kernels: written by scripts/kernel_table.sh -->'
 end='<!-- kernels: end -->'

@@ -27,8 +27,8 @@ lab_each() {
 
 each_root() {
 	new_root "$1"
-	add_program "$lab_cache/selftests/pagemap_ioctl" "$1/pagemap_ioctl"
-	add_program "$lab_cache/selftests/mseal_test" "$1/mseal_test"
+	add_program "$lab_cache/$lab_arch/selftests/pagemap_ioctl" "$1/pagemap_ioctl"
+	add_program "$lab_cache/$lab_arch/selftests/mseal_test" "$1/mseal_test"
 	install -m 755 "$lab_dir/guest/selftests.sh" "$1/payload"
 	say "WTRACK_TEST_SECONDS=$selftest_seconds" >"$1/settings"
 	printf '%s\n' 'pagemap_ioctl||/pagemap_ioctl' 'mseal_test||/mseal_test' >"$1/list.1"
@@ -38,14 +38,14 @@ each_root() {
 # try_prefix DIRECTORY: what has passed once with all that it is made of the same
 # is not run again.
 try_prefix() {
-	local log=$1/$prefix.log known=$lab_cache/each.passed stamp
+	local log=$1/$prefix.log known=$lab_cache/$lab_arch/each.passed stamp
 	stamp=$(kernel_stamp each)
 	if grep -qxF "$stamp" "$known" 2>/dev/null; then
 		say "as passed before"
 		return
 	fi
 	build_kernel each
-	boot "$lab_boot_seconds" "$lab_cache/each/vmlinux" "$1/root.cpio" \
+	boot "$lab_boot_seconds" "$(kernel_image each)" "$1/root.cpio" \
 		"$log" "mitigations=off" -smp 1 -m 2G -cpu max
 	splats "$log.console" | tee "$log.splats"
 	awk -f "$lab_dir/selftests.awk" "$log" | tee "$log.sum"

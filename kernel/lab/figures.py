@@ -3,8 +3,8 @@
 """Reads what kbench printed in the lab's boots, makes ratios of it, and judges
 them by a table of targets.
 
-figures.py judge exact|wall TARGETS DIRECTORY: prints a line for each target and
-control, and last "N passed, N failed, N skipped".  Exits non-zero when one
+figures.py judge exact|wall PLAN DIRECTORY: prints a line for each target and
+control of the directory PLAN, and last "N passed, N failed, N skipped".  Exits non-zero when one
 failed.
 """
 import fnmatch
@@ -23,11 +23,20 @@ Verdict = namedtuple("Verdict", "word target value note")
 CONTROLS = ["fault.untracked", "scan.get-rich.*", "s4.mprotect.1000"]
 CONTROL_SLACK = 0.01
 
-# Which boots are compared where a switch is not simply on or off.
-EXACT_PAIRS = {"all": ("stock", "patched"), "s4": ("off-s4", "on-s4"),
-               "k7": ("on", "k7"), "k7-stock": ("stock", "k7"),
-               "k8": ("on", "k8")}
+# Which boots are compared where a switch is not simply on or off: read_pairs.
+EXACT_PAIRS = {}
 WALL_PAIR = ("off", "on")
+
+
+def read_rows(path):
+    """The columns of a table that is separated by tabs."""
+    return [line.rstrip("\n").split("\t") for line in open(path)
+            if line.strip() and not line.startswith("#")]
+
+
+def read_pairs(path):
+    EXACT_PAIRS.update((switch, (without, with_))
+                       for switch, without, with_ in read_rows(path))
 
 
 def pair_of(part, switch):
@@ -222,10 +231,12 @@ def print_verdicts(verdicts):
 def main(arguments):
     if len(arguments) != 4 or arguments[0] != "judge" or \
             arguments[1] not in ("exact", "wall"):
-        sys.exit("usage: figures.py judge exact|wall TARGETS DIRECTORY")
-    _, part, table, directory = arguments
+        sys.exit("usage: figures.py judge exact|wall PLAN DIRECTORY")
+    part, plan, directory = arguments[1], *map(pathlib.Path, arguments[2:])
+    read_pairs(plan / "pairs.tsv")
     boots = (read_exact if part == "exact" else read_wall)(directory)
-    return 0 if print_verdicts(judge(part, read_targets(table), boots)) else 1
+    targets = read_targets(plan / "targets.tsv")
+    return 0 if print_verdicts(judge(part, targets, boots)) else 1
 
 
 if __name__ == "__main__":

@@ -8,30 +8,12 @@
 # The paths that none but the fast paths above them move.
 kbench_controls="fault.untracked scan.get-rich.* s4.mprotect.1000"
 
-# BOOT|KERNEL|SWITCHES|CASES: without CASES all of them.  figures.py knows which
-# boots make a pair.  Calls that change mappings cost what the kernel's slabs
-# look like, so s4.* has a pair of its own, which plays nothing else.
-kbench_boots="on|switched||
-off-s0|switched|wtrack_fastpaths=-s0|mprotect.* uffd.rewrite uffd.release* s0.*
-off-s1|switched|wtrack_fastpaths=-s1|s1.* thp.*
-off-s3|switched|wtrack_fastpaths=-s3|s3.* scan.*
-off-k3|switched|wtrack_fastpaths=-k3|s3.* scan.* s1.scan.* thp.* empty.*
-off-k13|switched|wtrack_fastpaths=-k13|mprotect.* uffd.* s0.* s2.* empty.arm.*
-off-k4|switched|wtrack_fastpaths=-k4|uffd.* thp.* empty.arm.*
-off-k5|switched|wtrack_fastpaths=-k5|fault.*
-off-k18|switched|wtrack_fastpaths=-k18|s3.* scan.*
-off-k3-k18|switched|wtrack_fastpaths=-k3,-k18|s3.* scan.*
-on-s4|switched||s4.*
-off-s4|switched|wtrack_fastpaths=-s4|s4.*
-k7|switched|sysctl.vm.uffd_wp_async_huge=1|k7.* k8.* fault.*
-k8|switched|sysctl.vm.uffd_wp_async_around=16|k8.* fault.*
-stock|stock||
-patched|patched||"
-
 # lab_kbench [BOOT]...: all boots, or these.
 lab_kbench() {
 	local dir=$lab_out/kbench name kernel switches cases
-	lab_build stock patched switched
+	# Split into words.
+	# shellcheck disable=SC2046
+	lab_build $(say "$kbench_boots" | cut -d '|' -f 2 | sort -u)
 	figures_directory "$dir" $#
 	while IFS='|' read -r name kernel switches cases <&3; do
 		if [ $# -eq 0 ] || [[ " $* " == *" $name "* ]]; then
@@ -39,7 +21,7 @@ lab_kbench() {
 		fi
 	done 3<<<"$kbench_boots"
 	say
-	python3 "$lab_dir/figures.py" judge exact "$lab_dir/targets.tsv" "$dir"
+	python3 "$lab_dir/figures.py" judge exact "$lab_plan" "$dir"
 }
 
 # figures_directory DIRECTORY CHOSEN: ready for figures, and with a root file

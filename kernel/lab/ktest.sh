@@ -5,15 +5,6 @@
 # The caller is lab.sh.
 # shellcheck disable=SC2154
 
-# A name, a kernel, and its arguments; "fixed" tells guest/ktest.sh.
-ktest_boots=(
-	"stock|stock|"
-	"patched|patched|ktest=fixed"
-	"huge|patched|ktest=fixed sysctl.vm.uffd_wp_async_huge=1"
-	"around|patched|ktest=fixed sysctl.vm.uffd_wp_async_around=16"
-	"both|patched|ktest=fixed sysctl.vm.uffd_wp_async_huge=1 sysctl.vm.uffd_wp_async_around=16"
-)
-
 lab_ktest() {
 	local out=$lab_out/ktest boot name kernel arguments
 	local passed=0 failed=0 skipped=0

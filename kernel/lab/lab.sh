@@ -18,13 +18,22 @@ lab_dir=$(cd "$(dirname "$0")" && pwd)
 # The kernel that the patches are for, and the machine.
 lab_series=${WTRACK_LAB_SERIES:-6.12}
 lab_arch=${WTRACK_LAB_ARCH:-x86_64}
+lab_plan=$lab_dir/plan/$lab_series-$lab_arch
 lab_patches=$root/kernel/patches/$lab_series
 lab_switches=$lab_dir/patches/$lab_series/switches.patch
 lab_cache=$kernel_cache/lab/$lab_series
-lab_out=$PWD/vm/lab
+lab_out=$PWD/vm/lab/$lab_series-$lab_arch
 
 # Each part is a file that is named like its command.
 parts=(check selftests suite ktest kbench wall each stress results)
+[ -f "$lab_plan/plan.sh" ] || {
+	say "lab: there is no plan for Linux $lab_series on $lab_arch in kernel/lab/plan" >&2
+	exit 1
+}
+# shellcheck source=kernel/lab/arch/x86_64.sh
+. "$lab_dir/arch/$lab_arch.sh"
+# shellcheck source=kernel/lab/plan/6.12-x86_64/plan.sh
+. "$lab_plan/plan.sh"
 # shellcheck source=kernel/lab/tree.sh
 . "$lab_dir/tree.sh"
 # shellcheck source=kernel/lab/run.sh
@@ -71,9 +80,9 @@ prepare() {
 	local why
 	why=$(vm_lacks)
 	[ -z "$why" ] || die "cannot run here: $why"
-	install_packages "${vm_packages[@]}" "${build_packages[@]}"
-	command -v qemu-system-x86_64 >/dev/null ||
-		die "no qemu-system-x86_64: install qemu-system-x86"
+	install_packages "${vm_packages[@]}" "${build_packages[@]}" "${arch_packages[@]}"
+	command -v "$arch_qemu" >/dev/null ||
+		die "no $arch_qemu: install ${arch_packages[*]}"
 	lock_cache
 	rm -f "$lab_out"/build/*.ready
 }
@@ -93,13 +102,13 @@ lock_cache() {
 	flock -w 3600 9 || die "another run still uses $lab_cache: wait for it, or set WTRACK_KERNEL_CACHE"
 }
 
-# Everything that tests, and the sum.  The results in the tree are only written
-# when asked for.
+# Everything that the plan has, and the sum.  The results in the tree are only
+# written when asked for.
 lab_all() {
 	local part passed=0 failed=0 skipped=0
 	: >"$lab_out/table"
-	for part in "${parts[@]}"; do
-		[ "$part" = results ] || run_part "$part"
+	for part in "${plan_parts[@]}"; do
+		run_part "$part"
 	done
 	say
 	{

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
-# Kernels with the patches of kernel/patches: LAB says which part of the lab,
-# and its arguments.
+# Kernels with the patches of kernel/patches: TREE says of which series, ARCH for
+# which machine, LAB which part of the lab, and its arguments.
+ARCH = x86_64
 LAB = all
+TREE = 6.12
 LAB_BUILT = %reldir%/kbench/kbench %reldir%/ktest/ktest %reldir%/stress/stress
 check-kernel: tests/abi_consumer $(CMOCKA_TESTS) $(OTHER_TESTS) $(LAB_BUILT)
-	CC='$(CC)' LAB_CONSUMER=tests/abi_consumer \
+	CC='$(CC)' WTRACK_LAB_ARCH='$(ARCH)' WTRACK_LAB_SERIES='$(TREE)' \
+		LAB_CONSUMER=tests/abi_consumer \
 		LAB_TESTS='$(CMOCKA_TESTS) $(OTHER_TESTS)' \
 		$(top_srcdir)/%reldir%/lab.sh $(LAB)
 
@@ -17,11 +20,10 @@ include %D%/kbench/local.mk
 include %D%/ktest/local.mk
 include %D%/stress/local.mk
 
-EXTRA_DIST += kernel/README.md kernel/patches kernel/results %reldir%/patches \
+EXTRA_DIST += kernel/README.md kernel/patches kernel/results \
+	%reldir%/arch %reldir%/patches %reldir%/plan \
 	%reldir%/check.sh \
-	%reldir%/config/common \
-	%reldir%/config/debug \
-	%reldir%/config/x86_64 \
+	%reldir%/config \
 	%reldir%/each.sh \
 	%reldir%/guest/selftests.sh \
 	%reldir%/lab.sh \

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Writes the lab's results, for people and for programs.
 
-results.py LAB_OUT LAB_DIR RESULT.md RESULT.json FACT=VALUE...: takes the figures
-of LAB_OUT, the tables and the text of LAB_DIR, and the facts that the text asks
+results.py LAB_OUT PLAN RESULT.md RESULT.json FACT=VALUE...: takes the figures
+of LAB_OUT, the tables and the text of the directory PLAN, and the facts that the text asks
 for.  Nothing is written unless all of it is there.
 """
 import json
@@ -12,18 +12,8 @@ import re
 import sys
 
 import figures
-from figures import ratio, show
+from figures import ratio, read_rows, show
 
-# Seeds whose authors reported what they won: of which case, and how.
-SEEDS = [
-    ("S0", "s0", "s0.loop", "6.398 s → 3.780 s, 1.69x"),
-    ("S1", "s1", "s1.mprotect.64", "64 MiB: 0.77 → 0.20, 3.9x (arm64)"),
-    ("S1", "s1", "s1.mprotect.512", "512 MiB: 5.10 → 0.39, 13x (arm64)"),
-    ("S3", "s3", "s3.t1", "get, then WP: 140-170 → 110 µs, 1.27-1.55x"),
-    ("S3", "s3", "s3.t2", "WP alone: 90-115 → 80 µs, 1.13-1.44x"),
-    ("S3", "s3", "s3.t3", "get and WP: 120-140 → 100-110 µs, 1.09-1.4x"),
-    ("S4", "s4", "s4.mmap+munmap", "5-10 % more operations"),
-]
 ALL = "all but the opt-in"
 MOVED = 0.01
 
@@ -78,11 +68,6 @@ def counters(a, b):
     return "; ".join(parts)
 
 
-def read_rows(path):
-    return [line.rstrip("\n").split("\t") for line in open(path)
-            if line.strip() and not line.startswith("#")]
-
-
 def get_pair(boots, switch, case, part="exact"):
     without, with_ = figures.pair_of(part, switch)
     try:
@@ -123,9 +108,9 @@ def verdict_sum(verdicts):
             f"{count['FAILED']} failed, the controls among them.")
 
 
-def seeds_table(boots):
+def seeds_table(boots, seeds):
     rows = []
-    for seed, switch, case, headline in SEEDS:
+    for seed, switch, case, headline in seeds:
         a, b = get_pair(boots, switch, case)
         rows.append([seed, headline, f"`{case}`", a.ns, b.ns,
                      times(a.ns, b.ns), counters(a, b)])
@@ -233,22 +218,23 @@ def as_json(facts, boots, wall, verdicts, selftests):
 
 def main(arguments):
     if len(arguments) < 4:
-        sys.exit("usage: results.py LAB_OUT LAB_DIR RESULT.md RESULT.json "
+        sys.exit("usage: results.py LAB_OUT PLAN RESULT.md RESULT.json "
                  "FACT=VALUE...")
-    out, lab, markdown, data = map(pathlib.Path, arguments[:4])
+    out, plan, markdown, data = map(pathlib.Path, arguments[:4])
     facts = dict(fact.split("=", 1) for fact in arguments[4:])
     selftests = read_selftests(out / "selftests")
+    figures.read_pairs(plan / "pairs.tsv")
     boots = figures.read_exact(out / "kbench")
     wall = figures.read_wall(out / "wall")
-    targets = figures.read_targets(lab / "targets.tsv")
-    changes = read_rows(lab / "changes.tsv")
+    targets = figures.read_targets(plan / "targets.tsv")
+    changes = read_rows(plan / "changes.tsv")
     verdicts = figures.judge("exact", targets, boots) + \
         figures.judge("wall", targets, wall)
     switches = [change[1] for change in changes if change[1] != "all"]
-    text = fill((lab / "results.in.md").read_text(), {
+    text = fill((plan / "results.in.md").read_text(), {
         **facts, "all": ALL, "short": short_table(boots, changes),
         "sum": verdict_sum(verdicts), "targets": verdict_table(verdicts),
-        "seeds": seeds_table(boots), "wall": wall_table(wall),
+        "seeds": seeds_table(boots, read_rows(plan / "seeds.tsv")), "wall": wall_table(wall),
         "switch_cost": switch_cost(boots),
         "switches": switch_tables(boots, switches),
         "selftests": selftests_tables(selftests),

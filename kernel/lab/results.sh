@@ -15,7 +15,7 @@ lab_results() {
 	figures_are_current "$lab_out/wall" ||
 		die "the figures in $lab_out/wall are of other kernels: run lab.sh wall first"
 	mkdir -p "$root/kernel/results"
-	PYTHONDONTWRITEBYTECODE=1 python3 "$lab_dir/results.py" "$lab_out" "$lab_dir" \
+	PYTHONDONTWRITEBYTECODE=1 python3 "$lab_dir/results.py" "$lab_out" "$lab_plan" \
 		"$lab_out/results.md" "$lab_out/results.json" \
 		"kernel=$lab_series" "arch=$lab_arch" "package=linux-source-$lab_series" \
 		"version=$(cat "$lab_cache/version")" \

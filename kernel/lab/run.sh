@@ -12,7 +12,7 @@ boot_kernel() {
 	local name=$1 initrd=$2.cpio out=$3 args=$4
 	shift 4
 	[ "$(cat "$lab_out/build/$name.ready" 2>/dev/null)" = $$ ] || lab_build "$name"
-	boot "$lab_boot_seconds" "$lab_cache/$name/vmlinux" "$initrd" "$out" "$args" "$@"
+	boot "$lab_boot_seconds" "$(kernel_image "$name")" "$initrd" "$out" "$args" "$@"
 }
 
 # lab_root DIRECTORY PAYLOAD PROGRAM...: packs a root file system with static
@@ -33,8 +33,8 @@ lab_root() {
 # the last digit.  Nothing that an address or a mitigation would change.
 boot_exact() {
 	boot_kernel "$1" "$2" "$3" \
-		"nolapic_timer norandmaps nokaslr mitigations=off ${4:-}" \
-		-smp 1 -m 3G -cpu "${lab_cpu:-max,-erms,-fsrm}" -seed 1 \
+		"$arch_exact norandmaps nokaslr mitigations=off ${4:-}" \
+		-smp 1 -m 3G -cpu "$arch_cpu" -seed 1 \
 		-icount shift=0,sleep=off -rtc base=2026-01-01,clock=vm
 }
 
@@ -42,7 +42,7 @@ boot_exact() {
 boot_wall() {
 	boot_kernel "$1" "$2" "$3" \
 		"norandmaps nokaslr mitigations=off ${4:-}" \
-		-smp 2 -m 3G -cpu "${lab_cpu:-max,-erms,-fsrm}"
+		-smp 2 -m 3G -cpu "$arch_cpu"
 }
 
 # splats CONSOLE: what the kernel complains of.

@@ -61,9 +61,9 @@ selftest_programs() {
 	done
 }
 
-# Static programs in $lab_cache/selftests, of the source without the patches.
+# Static programs in $lab_cache/$lab_arch/selftests, of the source without the patches.
 build_selftests() {
-	local dir=$lab_cache/selftests log=$lab_out/build/selftests.log stamp
+	local dir=$lab_cache/$lab_arch/selftests log=$lab_out/build/selftests.log stamp
 	local programs
 	programs=$(selftest_programs "$selftests_1"$'\n'"$selftests_2")
 	stamp=$({
@@ -80,12 +80,12 @@ build_selftests() {
 	mkdir -p "$dir" "$lab_out/build"
 	set_tree
 	: >"$log"
-	kernel_make "$lab_cache/stock" "$log" headers
+	kernel_make "$(kernel_dir stock)" "$log" headers
 	# Each by its full name: one that nobody here runs does not compile.
 	# shellcheck disable=SC2046,SC2086
 	clean_make "$log" -C "$lab_cache/src/tools/testing/selftests/mm" \
-		OUTPUT="$dir" ARCH="$lab_arch" CC="$kernel_cc" EXTRA_CFLAGS=-static \
-		KHDR_INCLUDES="-isystem $lab_cache/stock/usr/include" \
+		OUTPUT="$dir" ARCH="$lab_arch" CROSS_COMPILE="$arch_cross" CC="$kernel_cc" EXTRA_CFLAGS=-static \
+		KHDR_INCLUDES="-isystem $(kernel_dir stock)/usr/include" \
 		$(printf "$dir/%s " $programs) || make_failed "$log"
 	say "$stamp" >"$dir/stamp"
 	say "the kernel's tests: built, $(say "$programs" | wc -l) programs"
@@ -98,7 +98,7 @@ selftest_root() {
 	programs=($(selftest_programs "$selftests_1"$'\n'"$selftests_2"))
 	new_root "$dir"
 	for program in "${programs[@]}"; do
-		add_program "$lab_cache/selftests/$program" "$dir/$program"
+		add_program "$lab_cache/$lab_arch/selftests/$program" "$dir/$program"
 	done
 	install -m 755 "$lab_dir/guest/selftests.sh" "$dir/payload"
 	say "WTRACK_TEST_SECONDS=$selftest_seconds" >"$dir/settings"
@@ -112,7 +112,7 @@ known_tests() {
 	local line program
 	while read -r line; do
 		program=${line##*|/}
-		[ ! -e "$lab_cache/selftests/${program%% *}" ] || say "$line"
+		[ ! -e "$lab_cache/$lab_arch/selftests/${program%% *}" ] || say "$line"
 	done <<<"$1"
 }
 

@@ -5,12 +5,6 @@
 # switches on.  The caller is lab.sh.
 # shellcheck disable=SC2154
 
-# A name, and the kernel's arguments.
-stress_boots=(
-	"plain|"
-	"switches|sysctl.vm.uffd_wp_async_huge=1 sysctl.vm.uffd_wp_async_around=16"
-)
-
 lab_stress() {
 	local out=$lab_out/stress boot passed=0 failed=0
 	mkdir -p "$out"

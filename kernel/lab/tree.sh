@@ -1,15 +1,17 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# The lab's one source tree, and the kernels that are built from it.  Everything
-# is in the cache: src/, the files that patches touch as they were in orig/, and
-# a directory for each kernel.  The caller is lab.sh.
+# The lab's source tree of a series, and the kernels that are built from it.
+# Everything is in the cache: src/, the files that patches touch as they were in
+# orig/, and for each machine a directory for each kernel.  The caller is lab.sh.
 # shellcheck disable=SC2034,SC2154
 
-# More than that the cache never keeps: 1.7 GB of source, 0.2 a kernel.
-cache_bound_mb=4096
+# More than that the cache of a series never keeps: 1.7 GB of source, 0.2 a kernel.
+cache_bound_mb=6144
 build_packages=(bc bison cpio flex gcc libelf-dev libssl-dev lz4 make patch perl
 	python3 xz-utils)
-kernel_cc=${WTRACK_KERNEL_CC:-gcc}
+kernel_cc=${WTRACK_KERNEL_CC:-$arch_cc}
+# What programs are built with that run here, in the kernel's build.
+host_cc=gcc
 # Nothing that builds takes longer, even beside another build.
 build_seconds=${WTRACK_BUILD_SECONDS:-2400}
 
@@ -33,9 +35,22 @@ series_hash() {
 	cat "$series" $patches | sha256sum | cut -d ' ' -f 1
 }
 
+# A kernel is named by what it has of the patches, and may end in -FRAGMENT for one
+# more file of its configuration.
+
+# kernel_dir NAME
+kernel_dir() {
+	say "$lab_cache/$lab_arch/$1"
+}
+
+# kernel_image NAME: what boots.
+kernel_image() {
+	say "$lab_cache/$lab_arch/$1/$arch_image"
+}
+
 # kernel_patches NAME: what the kernel has that stock has not.
 kernel_patches() {
-	case $1 in
+	case ${1%%-*} in
 	stock) ;;
 	patched | debug) named_patches "$lab_patches/series" ;;
 	switched)
@@ -44,15 +59,19 @@ kernel_patches() {
 		say "$lab_switches"
 		;;
 	each) named_patches "$lab_patches/series" | sed -n "1,${prefix}p" ;;
-	*) die "there is no kernel $1: stock, patched, switched or debug" ;;
+	*) die "there is no kernel $1: stock, patched, switched or debug, or one of them with -FRAGMENT" ;;
 	esac
 }
 
 # kernel_fragments NAME: the files its configuration is made of.
 kernel_fragments() {
+	local fragment=''
+	[ "${1%%-*}" = "$1" ] || fragment=${1#*-}
 	say "$lab_dir/config/common"
+	[ ! -e "$lab_dir/config/$lab_series" ] || say "$lab_dir/config/$lab_series"
 	say "$lab_dir/config/$lab_arch"
-	[ "$1" != debug ] || say "$lab_dir/config/debug"
+	[ "${1%%-*}" != debug ] || say "$lab_dir/config/debug"
+	[ -z "$fragment" ] || say "$lab_dir/config/$fragment"
 }
 
 # kernel_stamp NAME: of all that the kernel is made of.
@@ -100,7 +119,7 @@ check_compiler() {
 	version=$("$kernel_cc" -dumpversion 2>/dev/null) || version=0
 	if [ "${version%%.*}" -lt 8 ] ||
 		[[ $("$kernel_cc" -dM -E - </dev/null) == *__clang__* ]]; then
-		die "$kernel_cc is no gcc of version 8 or newer: install gcc, or name one in WTRACK_KERNEL_CC"
+		die "$kernel_cc is no gcc of version 8 or newer: install $arch_cc, or name one in WTRACK_KERNEL_CC"
 	fi
 }
 
@@ -128,14 +147,25 @@ need_space() {
 		die "$lab_cache has $free MB left and needs $((cache_bound_mb - used)): free some, or set WTRACK_KERNEL_CACHE"
 }
 
-# Kernels go, those first that are made last, until the bound is kept.
+# keep_bound NAME: other kernels go, those of other machines first, then those that
+# are made last, until the bound is kept.
 keep_bound() {
-	local name
-	for name in each debug switched patched; do
+	local dir
+	for dir in $(other_machines) "$lab_arch"/{each,debug,switched,patched}; do
 		[ "$(du -sm "$lab_cache" | cut -f 1)" -gt $cache_bound_mb ] || return 0
-		[ "$name" != "$1" ] || continue
-		say "$lab_cache is beyond $cache_bound_mb MB: kernel $name goes"
-		rm -rf "${lab_cache:?}/$name"
+		if [ "$dir" = "$lab_arch/$1" ] || [ ! -d "$lab_cache/$dir" ]; then
+			continue
+		fi
+		say "$lab_cache is beyond $cache_bound_mb MB: $dir goes"
+		rm -rf "${lab_cache:?}/$dir"
+	done
+}
+
+other_machines() {
+	local arch
+	for arch in "$lab_dir"/arch/*.sh; do
+		arch=$(basename "$arch" .sh)
+		[ "$arch" = "$lab_arch" ] || say "$arch"
 	done
 }
 
@@ -217,7 +247,7 @@ kernel_make() {
 	shift 2
 	: >"$dir/unfinished"
 	clean_make "$log" -C "$lab_cache/src" O="$dir" ARCH="$lab_arch" \
-		CC="$kernel_cc" HOSTCC="$kernel_cc" "$@" || rc=$?
+		CROSS_COMPILE="$arch_cross" CC="$kernel_cc" HOSTCC="$host_cc" "$@" || rc=$?
 	[ $rc -ge 128 ] || rm -f "$dir/unfinished"
 	[ $rc -eq 0 ] || make_failed "$log"
 }
@@ -234,10 +264,11 @@ lab_build() {
 	done
 }
 
-# build_kernel NAME: gives $lab_cache/NAME/vmlinux.
+# build_kernel NAME: gives its image.
 build_kernel() {
-	local name=$1 dir=$lab_cache/$1 log=$lab_out/build/$1.log start=$SECONDS
+	local name=$1 dir log=$lab_out/build/$1.log start=$SECONDS
 	local stamp patches
+	dir=$(kernel_dir "$name")
 	stamp=$(kernel_stamp "$name")
 	if kernel_is_built "$dir" "$stamp"; then
 		say "kernel $name: as built before"
@@ -249,46 +280,49 @@ build_kernel() {
 	mapfile -t patches < <(kernel_patches "$name")
 	set_tree "${patches[@]}"
 	configure_kernel "$name" "$log"
-	kernel_make "$dir" "$log" vmlinux
+	kernel_make "$dir" "$log" "$arch_target"
 	say "$stamp" >"$dir/stamp"
 	keep_bound "$name"
 	say "kernel $name: built, $(grep -c '^  CC  ' "$log" || :) files compiled, $((SECONDS - start)) s"
 }
 
 kernel_is_built() {
-	[ -s "$1/vmlinux" ] && [ "$(cat "$1/stamp" 2>/dev/null)" = "$2" ]
+	[ -s "$1/$arch_image" ] && [ "$(cat "$1/stamp" 2>/dev/null)" = "$2" ]
 }
 
 # start_directory NAME: with the objects of the kernel that differs least, if
 # there are none.
 start_directory() {
-	local name=$1 dir=$lab_cache/$1 from=''
+	local name=$1 dir from='' suffix=''
+	dir=$(kernel_dir "$name")
+	[ "${name%%-*}" = "$name" ] || suffix=-${name#*-}
 	rm -f "$dir/stamp"
 	[ ! -e "$dir/unfinished" ] || rm -rf "$dir"
 	[ ! -d "$dir" ] || return 0
-	case $name in
-	patched | each) from=stock ;;
-	switched) from=patched ;;
+	case ${name%%-*} in
+	patched | each) from=stock$suffix ;;
+	switched) from=patched$suffix ;;
 	esac
 	if [ -n "$from" ]; then
-		kernel_is_built "$lab_cache/$from" "$(kernel_stamp "$from")" ||
+		kernel_is_built "$(kernel_dir "$from")" "$(kernel_stamp "$from")" ||
 			build_kernel "$from"
 		rm -rf "$dir.copy"
-		cp -a "$lab_cache/$from" "$dir.copy"
+		cp -a "$(kernel_dir "$from")" "$dir.copy"
 		rm -f "$dir.copy/stamp"
 		# objtool remembers where it was made, and would be made anew
 		# there, and with it everything.
 		find "$dir.copy/tools" -name '.*.cmd' -exec \
-			sed -i "s|$lab_cache/$from/|$dir/|g" {} +
+			sed -i "s|$(kernel_dir "$from")/|$dir/|g" {} +
 		mv "$dir.copy" "$dir"
 	else
-		mkdir "$dir"
+		mkdir -p "$dir"
 	fi
 }
 
 # configure_kernel NAME LOG: no more than the fragments say, but all of that.
 configure_kernel() {
-	local dir=$lab_cache/$1 log=$2 lost fragments
+	local dir log=$2 lost fragments
+	dir=$(kernel_dir "$1")
 	mapfile -t fragments < <(kernel_fragments "$1")
 	grep -hE '^(# )?CONFIG_' "${fragments[@]}" >"$dir/wanted"
 	if cmp -s "$dir/wanted" "$dir/configured"; then

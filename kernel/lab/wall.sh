@@ -7,11 +7,6 @@
 # shellcheck disable=SC2154
 
 wall_rounds=${WTRACK_WALL_ROUNDS:-5}
-wall_off="wtrack_fastpaths=-k3,-s1"
-# Each is moved by one of the two switches only.  What has a target is played alone,
-# so that nothing else is in its figures.
-wall_groups="scan.get.1/512.1g scan.getwp.1/512.1g scan.wp.1/512.1g
-thp.getwp s1.mprotect.512 s1.uffd.512 empty.getwp.* scan.getwp.1/8.64m scan.getwp.1/64.64m"
 
 lab_wall() {
 	local dir=$lab_out/wall round cases n=0
@@ -25,7 +20,7 @@ lab_wall() {
 		done 3<<<"$wall_groups"
 	done
 	say
-	python3 "$lab_dir/figures.py" judge wall "$lab_dir/targets.tsv" "$dir"
+	python3 "$lab_dir/figures.py" judge wall "$lab_plan" "$dir"
 }
 
 # wall_boot FILE SWITCHES CASES: figures come to FILE.log.

@@ -29,12 +29,9 @@ TESTS += %reldir%/kbench_test.sh
 endif
 
 EXTRA_DIST += %reldir%/kbench_test.sh \
-	kernel/lab/changes.tsv \
 	kernel/lab/figures.py \
 	kernel/lab/guest/kbench.sh \
 	kernel/lab/kbench.sh \
-	kernel/lab/results.in.md \
 	kernel/lab/results.py \
 	kernel/lab/results.sh \
-	kernel/lab/targets.tsv \
 	kernel/lab/wall.sh
