@@ -71,6 +71,9 @@ struct trial {
 	size_t units;
 	/* Of the iteration, for its check. */
 	struct counters counters;
+	/* Faults of the iteration that ended in a signal: the kernel counts
+	 * none but those that it resolves. */
+	size_t signals;
 	/* The memory, as long as the case says. */
 	unsigned char *base;
 	size_t bytes;
@@ -99,8 +102,9 @@ struct family {
 #define ROW(name_, steps_, bytes_) \
 	.name = name_, .steps = &steps_##_steps, .bytes = (bytes_)
 
-extern const struct family family_arm, family_fault, family_huge,
-	family_protect, family_scan, family_vmas, family_written;
+extern const struct family family_arm, family_entries, family_fault,
+	family_huge, family_protect, family_scan, family_resolve, family_vmas,
+	family_written;
 
 struct settings {
 	/* 0: as each case says. */
@@ -133,9 +137,13 @@ size_t huge_bytes(void);
 
 /* track.c: userfaultfd and PAGEMAP_SCAN. */
 const char *track(struct trial *t);
+const char *track_async(struct trial *t);
+const char *track_sync(struct trial *t);
 void track_again(struct trial *t);
 void untrack(struct trial *t);
 void arm(const struct trial *t, bool on);
+void arm_part(const struct trial *t, const unsigned char *addr, size_t len,
+	      bool on);
 size_t scan(const struct trial *t, uint64_t flags, uint64_t categories);
 size_t scan_get(const struct trial *t);
 size_t pages_in(const struct trial *t, size_t nregions);

@@ -27,7 +27,7 @@ judged() {
 
 # Not those of huge pages, which this machine may be short of.
 set -- --case 'mprotect.*' --case 's[0234].*' --case 'scan.*' \
-	--case 'uffd.*' --case 'empty.*' --case 'fault.*' --case 'k8.*'
+	--case 'entries.*' --case 'uffd.*' --case 'empty.*' --case 'fault.*' --case 'k8.*'
 "$kbench" --scale small --iterations 1 "$@" >"$work/all"
 "$kbench" --list "$@" >"$work/list"
 [ "$(grep -cE '^kbench [^ ]+ ([0-9]+( ([0-9]+|-)){6}|skip .+)$' "$work/all")" \

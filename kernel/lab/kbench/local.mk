@@ -5,10 +5,12 @@
 KBENCH_SOURCES = \
 	%reldir%/beside.c \
 	%reldir%/case_arm.c \
+	%reldir%/case_entries.c \
 	%reldir%/case_fault.c \
 	%reldir%/case_huge.c \
 	%reldir%/case_protect.c \
 	%reldir%/case_scan.c \
+	%reldir%/case_resolve.c \
 	%reldir%/case_vmas.c \
 	%reldir%/case_written.c \
 	%reldir%/counters.c \

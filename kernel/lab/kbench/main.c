@@ -17,8 +17,9 @@
 
 /* In this order, so that cases with the same memory are neighbours. */
 static const struct family *const families[] = {
-	&family_protect, &family_huge,    &family_scan, &family_arm,
-	&family_fault,   &family_written, &family_vmas,
+	&family_protect, &family_huge,    &family_scan,
+	&family_entries, &family_arm,     &family_fault,
+	&family_resolve, &family_written, &family_vmas,
 };
 
 #define NFAMILIES    (sizeof(families) / sizeof(families[0]))

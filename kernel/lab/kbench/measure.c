@@ -76,13 +76,14 @@ static uint64_t iterate(struct trial *t)
 
 	if (steps->prepare)
 		steps->prepare(t);
+	t->signals = 0;
 	counters_read(&before);
 	start = now();
 	steps->run(t);
 	ns = now() - start;
 	counters_read(&after);
 	t->counters = (struct counters){
-		.faults = rise(before.faults, after.faults),
+		.faults = rise(before.faults, after.faults) + t->signals,
 		.full = rise(before.full, after.full),
 		.one = rise(before.one, after.one),
 		.remote = rise(before.remote, after.remote),

@@ -41,27 +41,54 @@ static void make_regions(struct trial *t)
 	memset(t->regions, 0xff, bytes);
 }
 
-/* Tracks the trial's memory.  Returns why this kernel cannot, or NULL. */
-const char *track(struct trial *t)
+static const char *open_tracking(struct trial *t, uint64_t features,
+				 const char *lacks)
 {
-	struct uffdio_api api = {
-		.api = UFFD_API,
-		.features = WT_FEATURE_PAGEFAULT_WP | WT_FEATURE_WP_UNPOP |
-			    WT_FEATURE_WP_ASYNC,
-	};
+	struct uffdio_api api = { .api = UFFD_API, .features = features };
 
 	t->uffd = (int)syscall(SYS_userfaultfd,
 			       O_CLOEXEC | O_NONBLOCK | WT_UFFD_USER_MODE_ONLY);
 	if (t->uffd < 0)
 		return "no userfaultfd";
 	if (ioctl(t->uffd, UFFDIO_API, &api) != 0)
-		return "no UFFD_FEATURE_WP_ASYNC";
+		return lacks;
 	t->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 	if (t->pagemap < 0)
 		return "no /proc/self/pagemap";
 	make_regions(t);
 	register_memory(t);
 	return NULL;
+}
+
+/* Tracks the trial's memory, without a way to ask what was written.  Returns
+ * why this kernel cannot, or NULL. */
+const char *track_async(struct trial *t)
+{
+	return open_tracking(t, WT_FEATURE_PAGEFAULT_WP | WT_FEATURE_WP_ASYNC,
+			     "no UFFD_FEATURE_WP_ASYNC");
+}
+
+/* And with PAGEMAP_SCAN to ask. */
+const char *track(struct trial *t)
+{
+	struct wt_pm_scan_arg nothing = { .size = sizeof(nothing) };
+	const char *why =
+		open_tracking(t,
+			      WT_FEATURE_PAGEFAULT_WP | WT_FEATURE_WP_UNPOP |
+				      WT_FEATURE_WP_ASYNC,
+			      "no UFFD_FEATURE_WP_ASYNC");
+
+	if (!why && ioctl(t->pagemap, WT_PAGEMAP_SCAN, &nothing) != 0 &&
+	    errno == ENOTTY)
+		why = "no PAGEMAP_SCAN";
+	return why;
+}
+
+/* Where each write fault is a SIGBUS, for whoever handles it. */
+const char *track_sync(struct trial *t)
+{
+	return open_tracking(t, WT_FEATURE_PAGEFAULT_WP | WT_FEATURE_SIGBUS,
+			     "no UFFD_FEATURE_PAGEFAULT_FLAG_WP");
 }
 
 /* After memory was mapped anew. */
@@ -85,8 +112,14 @@ void untrack(struct trial *t)
 
 void arm(const struct trial *t, bool on)
 {
+	arm_part(t, t->base, t->bytes, on);
+}
+
+void arm_part(const struct trial *t, const unsigned char *addr, size_t len,
+	      bool on)
+{
 	struct uffdio_writeprotect wp = {
-		.range = { (uintptr_t)t->base, t->bytes },
+		.range = { (uintptr_t)addr, len },
 		.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
 	};
 
