@@ -26,8 +26,8 @@ struct entrant {
 };
 
 /* The last one has a thread, which would be in the way of the others. */
-static const char *const names[] = { "scan", "wp", "all", "mprotect",
-				     "monitor" };
+static const char *const names[] = { "scan", "async",    "wp",
+				     "all",  "mprotect", "monitor" };
 #define COUNT (sizeof(names) / sizeof(names[0]))
 
 static void time_turn(const struct bench *b, struct entrant *e,

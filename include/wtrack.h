@@ -101,14 +101,15 @@ struct wtrack_options {
 	uint64_t flags;   /* WTRACK_OPEN_* */
 	uint64_t require; /* WTRACK_CAP_* the backend must have */
 	/*
-	 * "scan", "wp", "monitor", "mprotect", "all"; NULL: the best.  Only
-	 * on request: "softdirty", which takes the bits from other users.
+	 * "scan", "async", "wp", "monitor", "mprotect", "all"; NULL: the
+	 * best.  Only on request: "softdirty", which takes the bits from
+	 * other users.
 	 */
 	const char *backend;
 	/*
 	 * Bytes that one store makes dirty: a power of two, from the page size
 	 * (or 0) to 2 MiB, which keeps huge pages whole.  More than a page:
-	 * not "scan" or "softdirty".
+	 * not "scan", "async" or "softdirty".
 	 */
 	size_t grain;
 	/* Of what the handle watches, see wtrack_set_policy(); NULL: exact. */

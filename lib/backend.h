@@ -126,12 +126,13 @@ struct wt_backend {
 };
 
 /* All rooms, best first: the one place that ranks them is tracker.c. */
-#define WT_N_BACKENDS 6
+#define WT_N_BACKENDS 7
 extern const struct wt_backend *const wt_backends[WT_N_BACKENDS];
 /* The place of a room in that list. */
 size_t wt_backend_index(const struct wt_backend *be);
 
 extern const struct wt_backend wt_backend_scan;
+extern const struct wt_backend wt_backend_async;
 extern const struct wt_backend wt_backend_wp;
 extern const struct wt_backend wt_backend_monitor;
 extern const struct wt_backend wt_backend_softdirty;

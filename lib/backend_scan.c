@@ -19,12 +19,6 @@
 
 #include <errno.h>
 
-/*
- * A huge page that one store may dirty whole: of the page cache, or of any kind
- * where the kernel is set to that.
- */
-#define HUGE ((size_t)2 << 20)
-
 /* Registered stretches taken at once when some are lost: 768 bytes of stack. */
 #define PARTS 32
 
@@ -183,23 +177,6 @@ static void scan_failed(struct wtrack *t, const struct wt_span *s,
 	}
 }
 
-/* After the fact: what of a huge page may be one store. */
-static void flag_coarse(const struct wt_span *s, struct wt_sink *sink,
-			size_t from)
-{
-	if (!(s->attr & WT_FILE) && !width.huge)
-		return;
-	wt_sink_flag_blocks(sink, from ? from - 1 : 0, HUGE);
-	wt_sink_join(sink, from);
-}
-
-/* Which of the pages were written and which lie around them, nobody knows. */
-static void flag_around(struct wtrack_run *runs, long n)
-{
-	for (long i = 0; i < n && width.around; i++)
-		runs[i].flags |= WTRACK_RUN_COARSE;
-}
-
 /*
  * [K-region-chunk] The kernel merges adjacent pages into one region within its
  * buffer, which holds as many regions as a page table has entries.
@@ -247,7 +224,7 @@ static int scan_on(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
 		/* Never seen: neither result nor progress.  Not to hang. */
 		if (!n && *at == from)
 			return -EIO;
-		flag_around(tail, n);
+		wt_width_flag_around(&width, tail, (size_t)n);
 		if (huge)
 			finish_huge(tail, n, clear);
 		wt_sink_commit(sink, (size_t)n, kernel_chunk());
@@ -269,7 +246,7 @@ static int scan_part(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
 
 		if (rc)
 			return rc;
-		flag_coarse(s, sink, first);
+		wt_width_flag_huge(&width, s, sink, first);
 	} while (*at < s->end && sink->n < sink->cap);
 	return 0;
 }

@@ -11,6 +11,7 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/announced.h \
 	%reldir%/backend.h \
 	%reldir%/backend_all.c \
+	%reldir%/backend_async.c \
 	%reldir%/backend_monitor.c \
 	%reldir%/backend_mprotect.c \
 	%reldir%/backend_scan.c \

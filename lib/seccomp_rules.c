@@ -20,7 +20,8 @@
 
 /* Rooms that share a mechanism. */
 #define SYNC    (WT_FOR_WP | WT_FOR_MONITOR)
-#define UFFD    (WT_FOR_SCAN | SYNC)
+#define READ    (WT_FOR_ASYNC | SYNC)
+#define UFFD    (WT_FOR_SCAN | READ)
 #define PAGEMAP (UFFD | WT_FOR_SOFTDIRTY)
 #define SIGNALS (WT_FOR_WP | WT_FOR_MPROTECT)
 #define TESTED  (UFFD | WT_FOR_SOFTDIRTY | WT_FOR_MPROTECT)
@@ -84,7 +85,7 @@ const struct wt_seccomp_rule wt_seccomp_rules[] = {
 	REQUEST(UFFD, RUNNING, WT_UFFDIO_REGISTER),
 	REQUEST(UFFD, RUNNING, WT_UFFDIO_UNREGISTER),
 	REQUEST(UFFD, RUNNING, WT_UFFDIO_WRITEPROTECT),
-	REQUEST(SYNC, RUNNING, WT_UFFDIO_WAKE),
+	REQUEST(READ, RUNNING, WT_UFFDIO_WAKE),
 	REQUEST(WT_FOR_SCAN, RUNNING, WT_PAGEMAP_SCAN),
 	ANY(write, WT_FOR_SOFTDIRTY, RUNNING),
 
@@ -147,6 +148,7 @@ const size_t wt_seccomp_n_rules =
 
 const struct wt_seccomp_name wt_seccomp_names[] = {
 	{ "scan", WT_FOR_SCAN, WT_FOR_SCAN },
+	{ "async", WT_FOR_ASYNC, WT_FOR_ASYNC },
 	{ "wp", WT_FOR_WP, WT_FOR_WP },
 	{ "monitor", WT_FOR_MONITOR, 0 },
 	{ "softdirty", WT_FOR_SOFTDIRTY, 0 },

@@ -18,6 +18,7 @@
 #define WT_FOR_SOFTDIRTY 0x08u
 #define WT_FOR_MPROTECT  0x10u
 #define WT_FOR_ALL       0x20u
+#define WT_FOR_ASYNC     0x40u
 
 /* When: a rule without WT_TO_RUN is for the first open of a backend only. */
 #define WT_TO_OPEN 0x1u

@@ -19,8 +19,9 @@
 
 /* Best first.  `all` works anywhere, so that open always finds something. */
 const struct wt_backend *const wt_backends[WT_N_BACKENDS] = {
-	&wt_backend_scan,      &wt_backend_wp,       &wt_backend_monitor,
-	&wt_backend_softdirty, &wt_backend_mprotect, &wt_backend_all,
+	&wt_backend_scan,    &wt_backend_async,     &wt_backend_wp,
+	&wt_backend_monitor, &wt_backend_softdirty, &wt_backend_mprotect,
+	&wt_backend_all,
 };
 
 size_t wt_backend_index(const struct wt_backend *be)

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* width.c: reads the kernel's settings of how much a store un-arms. */
+/* width.c: the kernel's settings of how much a store un-arms, and what of it.
+ */
 #include "width.h"
 #include "sys.h"
 
 #include <fcntl.h>
+
+/*
+ * A huge page that one store may dirty whole: of the page cache, or of any kind
+ * where the kernel is set to that.
+ */
+#define HUGE ((size_t)2 << 20)
 
 /* A decimal number and a new line, or less. */
 #define DIGITS 16
@@ -32,4 +39,13 @@ struct wt_width wt_width_read(void)
 	};
 
 	return w;
+}
+
+void wt_width_flag_huge(const struct wt_width *w, const struct wt_span *s,
+			struct wt_sink *sink, size_t from)
+{
+	if (!(s->attr & WT_FILE) && !w->huge)
+		return;
+	wt_sink_flag_blocks(sink, from ? from - 1 : 0, HUGE);
+	wt_sink_join(sink, from);
 }

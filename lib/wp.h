@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wp.h: synchronous write-protect, what its two rooms share.
+ * wp.h: write-protect that is read back from pagemap, what its rooms share.
  *
  * The page tables are the record: an armed page has the write-protect bit, and
- * whoever resolves its fault takes the bit away.  So a page without it is
- * dirty, whether it was stored to, discarded or replaced, and a store that
- * follows a discard, which no longer faults, is not lost. [G1]  The bits are
- * read from pagemap [K-pagemap-wp]; then exactly what was reported is armed
- * [K-get-then-arm].
+ * whoever resolves its fault, here or in the kernel, takes the bit away.  So a
+ * page without it is dirty, whether it was stored to, discarded or replaced,
+ * and a store that follows a discard, which no longer faults, is not lost. [G1]
+ * The bits are read from pagemap [K-pagemap-wp]; then exactly what was reported
+ * is armed [K-get-then-arm].
  *
  * Where the program promises to do none of that (WTRACK_WATCH_STABLE), whoever
  * resolves a fault also sets a bit in the bitmap, and a collection reads only
- * that.
+ * that, unless the kernel resolves them alone.
  */
 #ifndef WT_WP_H
 #define WT_WP_H
@@ -24,6 +24,7 @@ struct wt_wp {
 	struct wt_uffd uffd;
 	struct wt_fd pagemap;
 	uint64_t features; /* that the room asks for, beside write-protect */
+	bool alone;        /* the kernel resolves faults, and tells nobody */
 	struct wt_doors doors;
 	struct wt_announced announced; /* faults in stable ranges */
 };

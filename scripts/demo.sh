@@ -10,7 +10,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 text=/usr/share/dict/american-english-insane
-backends=(scan wp monitor softdirty mprotect all)
+backends=(scan async wp monitor softdirty mprotect all)
 
 main() {
 	"$root/scripts/deps.sh" wamerican-insane

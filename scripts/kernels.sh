@@ -16,7 +16,7 @@ set -euo pipefail
 # A series, and the backends that must open there.
 kernels=(
 	"6.1 wp monitor softdirty mprotect all"
-	"6.12 scan wp monitor softdirty mprotect all"
+	"6.12 scan async wp monitor softdirty mprotect all"
 )
 # An emulated processor is some twenty times slower, beside a build sixty.
 boot_seconds=${WTRACK_BOOT_SECONDS:-720}

@@ -80,7 +80,7 @@ static int try_backend(const char *name)
 
 int main(void)
 {
-	return try_backend("scan") | try_backend("wp") |
+	return try_backend("scan") | try_backend("async") | try_backend("wp") |
 	       try_backend("monitor") | try_backend("softdirty") |
 	       try_backend("mprotect") | try_backend("all");
 }

@@ -128,7 +128,7 @@ static void refuse_userfaultfd(int error)
 static void refuse_scan(int error)
 {
 	filter(SYS_ioctl, WT_PAGEMAP_SCAN, SECCOMP_RET_ERRNO | (unsigned)error);
-	assert_string_equal(open_best(), "wp");
+	assert_string_equal(open_best(), "async");
 	assert_true(info.door_selftest < 0);
 	assert_int_equal(info.door_pagemap, 0);
 	assert_tracks();

@@ -176,7 +176,7 @@ static void each_backend_can_what_it_is_made_for(void **state)
 	struct wtrack *t = open_on(*state);
 	uint64_t always, optional, caps = caps_of(t);
 
-	if (!strcmp(*state, "scan"))
+	if (!strcmp(*state, "scan") || !strcmp(*state, "async"))
 		always = WTRACK_CAP_PRECISE | WTRACK_CAP_KERNEL_WRITES |
 			 WTRACK_CAP_LOSS | WTRACK_CAP_NO_SIGNAL |
 			 WTRACK_CAP_FILES | WTRACK_CAP_PROTECT;

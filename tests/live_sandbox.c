@@ -74,9 +74,9 @@ static const struct scene {
 	{ BEST_OF_ALL, PIPE },
 	{ BEST_OF_ALL, DEVICE | QUERY | MPROTECT | MEMBARRIER | ADVICE | PIPE },
 	/* A part of scan. */
-	{ WITHOUT_ASYNC, SCAN },
-	{ WITHOUT_ASYNC, SCAN | MPROTECT },
-	{ WITHOUT_ASYNC, SCAN | SYSCALL | QUERY | MEMBARRIER | PIPE },
+	{ WITHOUT_SCAN, SCAN },
+	{ WITHOUT_SCAN, SCAN | MPROTECT },
+	{ WITHOUT_SCAN, SCAN | SYSCALL | QUERY | MEMBARRIER | PIPE },
 	/* userfaultfd as a whole, by one way or another. */
 	{ WITHOUT_UFFD, DEVICE | SYSCALL },
 	{ WITHOUT_UFFD, API },

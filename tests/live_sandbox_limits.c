@@ -150,8 +150,8 @@ static int own_userfaultfd(char *p, size_t pages)
 
 static bool needs_registration(const char *backend)
 {
-	return !strcmp(backend, "scan") || !strcmp(backend, "wp") ||
-	       !strcmp(backend, "monitor");
+	return !strcmp(backend, "scan") || !strcmp(backend, "async") ||
+	       !strcmp(backend, "wp") || !strcmp(backend, "monitor");
 }
 
 static void memory_of_another_userfaultfd_is_left_alone(void **state)

@@ -85,7 +85,8 @@ static void a_collection_costs_what_is_dirty(void **state)
 {
 	struct wtrack *t = open_on(*state);
 	struct mem m = mem_map(MEM_ANON, VIEW_PAGES, true);
-	bool scans = !strcmp(*state, "scan") || !strcmp(*state, "softdirty");
+	bool scans = !strcmp(*state, "scan") || !strcmp(*state, "async") ||
+		     !strcmp(*state, "softdirty");
 	struct view v;
 
 	watch_pages(t, &m, 0, m.pages, WTRACK_WATCH_STABLE);

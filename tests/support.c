@@ -13,9 +13,9 @@
 
 #define SECONDS 300
 
-const char *const backend_names[N_BACKENDS] = { "scan",     "wp",
-						"monitor",  "softdirty",
-						"mprotect", "all" };
+const char *const backend_names[N_BACKENDS] = {
+	"scan", "async", "wp", "monitor", "softdirty", "mprotect", "all"
+};
 
 /* ---- cases ---- */
 

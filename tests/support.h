@@ -120,7 +120,7 @@ const char *lacks_mprotect(void);
 
 /* ---- backends ---- */
 
-#define N_BACKENDS 6
+#define N_BACKENDS 7
 extern const char *const backend_names[N_BACKENDS];
 
 /* Whether the case that runs is for this backend. */

@@ -11,7 +11,7 @@
 #include "support.h"
 
 #define BEST_OF_ALL     "scan"
-#define WITHOUT_ASYNC   "wp"       /* no WP_ASYNC, or no PAGEMAP_SCAN */
+#define WITHOUT_SCAN    "async"    /* no PAGEMAP_SCAN */
 #define WITHOUT_UFFD    "mprotect" /* no userfaultfd at all */
 #define WITHOUT_PAGEMAP "mprotect" /* no /proc/self/pagemap */
 #define WITHOUT_ANY     "all"      /* nor mprotect(2) */
