@@ -111,10 +111,16 @@ METRICS = {
 }
 
 
+def cases_of(case):
+    """The case without and with; it names two where it is "CASE > CASE"."""
+    parts = case.split(" > ")
+    return parts[0], parts[-1]
+
+
 def measured(boots, target):
     """The target's value, or None if a boot or the case is missing."""
-    without, with_ = (boots.get(name, {}).get(target.case)
-                      for name in pair_of(target.part, target.switch))
+    without, with_ = (boots.get(name, {}).get(case) for name, case in zip(
+        pair_of(target.part, target.switch), cases_of(target.case)))
     if without is None or with_ is None:
         return None
     try:
