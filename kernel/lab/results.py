@@ -20,6 +20,8 @@ MOVED = 0.01
 
 def table(heads, rows, left=1):
     """A table in Markdown whose first columns are text, the others figures."""
+    if not rows:
+        return ""
     marks = ["---"] * left + ["--:"] * (len(heads) - left)
     return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |"
                      for row in [heads, marks, *rows])
@@ -70,8 +72,9 @@ def counters(a, b):
 
 def get_pair(boots, switch, case, part="exact"):
     without, with_ = figures.pair_of(part, switch)
+    before, after = figures.cases_of(case)
     try:
-        return boots[without][case], boots[with_][case]
+        return boots[without][before], boots[with_][after]
     except KeyError:
         sys.exit(f"results: {case} was not measured in the boots {without} "
                  f"and {with_}: run lab.sh kbench and wall first")
@@ -186,12 +189,30 @@ def cases_table(boots):
                   "faults", "splits"], rows)
 
 
+def read_notes(path):
+    """The plan's own sentences, by where they stand."""
+    parts = re.split(r"^## ([a-z]+)\n", path.read_text(), flags=re.M)[1:]
+    return {f"note_{name}": note.strip()
+            for name, note in zip(parts[::2], parts[1::2])}
+
+
+def choose(text, values):
+    """Without the sections of which there is nothing to tell."""
+    return re.sub(r"<!-- with ([a-z]+) -->\n(.*?)<!-- end -->\n",
+                  lambda match: match[2] if values[match[1]] else "",
+                  text, flags=re.S)
+
+
 def fill(text, values):
     def value(match):
+        # A plan need not have something to say everywhere.
+        if match[1].startswith("note_"):
+            return values.get(match[1], "")
         if match[1] not in values:
             sys.exit(f"results: the text asks for @{match[1]}@")
         return values[match[1]]
-    return re.sub(r"@([a-z0-9_]+)@", value, text)
+    text = re.sub(r"@([a-z0-9_]+)@", value, choose(text, values))
+    return re.sub(r" +$", "", re.sub(r"\n{3,}", "\n\n", text), flags=re.M)
 
 
 def boots_as_json(boots):
@@ -230,11 +251,15 @@ def main(arguments):
     changes = read_rows(plan / "changes.tsv")
     verdicts = figures.judge("exact", targets, boots) + \
         figures.judge("wall", targets, wall)
-    switches = [change[1] for change in changes if change[1] != "all"]
-    text = fill((plan / "results.in.md").read_text(), {
-        **facts, "all": ALL, "short": short_table(boots, changes),
+    switches = [change[1] for change in changes if " > " not in change[2]
+                and change[1] != "all"]
+    notes = read_notes(plan / "notes.md")
+    text = fill((plan.parent / "results.in.md").read_text(), {
+        **facts, **{name: fill(note, facts) for name, note in notes.items()},
+        "all": ALL, "short": short_table(boots, changes),
         "sum": verdict_sum(verdicts), "targets": verdict_table(verdicts),
-        "seeds": seeds_table(boots, read_rows(plan / "seeds.tsv")), "wall": wall_table(wall),
+        "seeds": seeds_table(boots, read_rows(plan / "seeds.tsv")),
+        "wall": wall_table(wall),
         "switch_cost": switch_cost(boots),
         "switches": switch_tables(boots, switches),
         "selftests": selftests_tables(selftests),
