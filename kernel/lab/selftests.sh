@@ -31,9 +31,13 @@ mlock2-tests||/mlock2-tests
 map_fixed_noreplace||/map_fixed_noreplace
 mrelease_test||/mrelease_test
 ksm_functional_tests||/ksm_functional_tests
-hugetlb-madvise||/hugetlb-madvise
-hugepage-mremap||/hugepage-mremap
-uffd-wp-mremap||/uffd-wp-mremap'
+hugetlb-madvise||/hugetlb-madvise /tmp/huge/madvise
+hugepage-mremap||/hugepage-mremap /tmp/huge/mremap
+uffd-wp-mremap||/uffd-wp-mremap
+userfaultfd anon||/userfaultfd anon 20 4
+userfaultfd hugetlb||/userfaultfd hugetlb 20 4
+userfaultfd hugetlb_shared||/userfaultfd hugetlb_shared 20 4 /tmp/huge/uffd
+userfaultfd shmem||/userfaultfd shmem 20 4'
 
 # lab_selftests [KERNEL...]: beside stock patched, or these.
 lab_selftests() {
@@ -54,22 +58,25 @@ lab_selftests() {
 	[ "$failed" -eq 0 ]
 }
 
-# The programs of a list, each once; those that this source does not have left out.
+# The programs of a list, each once; those that no source has left out.
 selftest_programs() {
 	say "$1" | sed 's/.*|\/\([^ ]*\).*/\1/' | sort -u | while read -r name; do
-		[ ! -e "$lab_cache/src/tools/testing/selftests/mm/$name.c" ] || say "$name"
+		if [ -e "$lab_cache/src/tools/testing/selftests/$selftests_place/$name.c" ] ||
+			[[ " $selftests_newer " == *" $name "* ]]; then
+			say "$name"
+		fi
 	done
 }
 
 # Static programs in $lab_cache/$lab_arch/selftests, of the source without the patches.
 build_selftests() {
 	local dir=$lab_cache/$lab_arch/selftests log=$lab_out/build/selftests.log stamp
-	local programs
+	local programs own
 	programs=$(selftest_programs "$selftests_1"$'\n'"$selftests_2")
 	stamp=$({
 		cat "$lab_cache/version"
 		"$kernel_cc" --version
-		say "$programs"
+		say "$programs" "$selftests_newer"
 	} | sha256sum)
 	if [ "$(cat "$dir/stamp" 2>/dev/null)" = "$stamp" ]; then
 		say "the kernel's tests: as built before"
@@ -81,14 +88,35 @@ build_selftests() {
 	set_tree
 	: >"$log"
 	kernel_make "$(kernel_dir stock)" "$log" headers
+	own=$(say "$programs" | grep -vxF "${selftests_newer// /$'\n'}")
 	# Each by its full name: one that nobody here runs does not compile.
 	# shellcheck disable=SC2046,SC2086
-	clean_make "$log" -C "$lab_cache/src/tools/testing/selftests/mm" \
+	clean_make "$log" -C "$lab_cache/src/tools/testing/selftests/$selftests_place" \
 		OUTPUT="$dir" ARCH="$lab_arch" CROSS_COMPILE="$arch_cross" CC="$kernel_cc" EXTRA_CFLAGS=-static \
 		KHDR_INCLUDES="-isystem $(kernel_dir stock)/usr/include" \
-		$(printf "$dir/%s " $programs) || make_failed "$log"
+		$(printf "$dir/%s " $own) || make_failed "$log"
+	[ -z "$selftests_newer" ] || build_newer_selftests "$dir" "$log"
 	say "$stamp" >"$dir/stamp"
 	say "the kernel's tests: built, $(say "$programs" | wc -l) programs"
+}
+
+# build_newer_selftests DIRECTORY LOG: those that only a newer kernel has, with its
+# headers of what they test.
+build_newer_selftests() {
+	local dir=$1 log=$2 from=linux-source-$selftests_from name
+	install_packages "$from" xz-utils
+	mkdir "$dir/newer"
+	XZ_DEFAULTS=-T0 tar -xf "/usr/src/$from.tar.xz" -C "$dir/newer" --strip-components=1 \
+		"$from/tools/testing/selftests/mm" "$from/tools/testing/selftests/kselftest.h" \
+		"$from"/include/uapi/linux/{fs,memfd,userfaultfd}.h ||
+		die "cannot unpack $from: is the disk full, or the package broken?"
+	for name in $selftests_newer; do
+		"$kernel_cc" -static -O2 -w '-D__packed=__attribute__((packed))' \
+			-I"$dir/newer/include/uapi" -o "$dir/$name" \
+			"$dir/newer/tools/testing/selftests/mm"/{"$name",vm_util}.c -lpthread -lm >>"$log" 2>&1 ||
+			make_failed "$log"
+	done
+	rm -rf "$dir/newer"
 }
 
 selftest_root() {

@@ -10,22 +10,22 @@ lab_suite() {
 	local dir=$lab_out/suite kernel passed=0 failed=0 skipped=0
 	[ -n "${LAB_TESTS:-}" ] || die "which tests? Run make check-kernel LAB=suite in the build directory"
 	mkdir -p "$dir"
-	lab_build "${suite_kernels[@]}"
+	lab_build "${suite_kernels[@]%%|*}"
 	# Split into words.
 	# shellcheck disable=SC2086
 	test_root "$dir/root" "$LAB_CONSUMER" $LAB_TESTS
 	for kernel in "${suite_kernels[@]}"; do
-		suite_boot "$kernel" "$dir/$kernel"
+		suite_boot "${kernel%%|*}" "${kernel#*|}"
 	done
 	say "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" -eq 0 ]
 }
 
-# suite_boot KERNEL LOG: adds to the caller's counts.
+# suite_boot KERNEL BACKENDS: adds to the caller's counts.
 suite_boot() {
-	local log=$2 p f s
+	local log=$dir/$1 p f s
 	boot_tests "$suite_seconds" "$(kernel_image "$1")" "$dir/root.cpio" \
-		"$log" "$suite_backends"
+		"$log" "$2"
 	splats "$log.console" >"$log.splats"
 	sed 's/^/FAILED kernel - /' "$log.splats"
 	read -r _ p f s _ < <(tail -n 1 "$log.sum")

@@ -36,7 +36,15 @@ series_hash() {
 }
 
 # A kernel is named by what it has of the patches, and may end in -FRAGMENT for one
-# more file of its configuration.
+# more file of its configuration; but the N of first-N is how many patches it has.
+
+# fragment_of NAME: nothing where its name has none.
+fragment_of() {
+	case $1 in
+	first-*) ;;
+	*-*) say "${1#*-}" ;;
+	esac
+}
 
 # kernel_dir NAME
 kernel_dir() {
@@ -59,14 +67,15 @@ kernel_patches() {
 		say "$lab_switches"
 		;;
 	each) named_patches "$lab_patches/series" | sed -n "1,${prefix}p" ;;
-	*) die "there is no kernel $1: stock, patched, switched or debug, or one of them with -FRAGMENT" ;;
+	first) named_patches "$lab_patches/series" | sed -n "1,${1#first-}p" ;;
+	*) die "there is no kernel $1: stock, patched, switched or debug, or one of them with -FRAGMENT, or first-N" ;;
 	esac
 }
 
 # kernel_fragments NAME: the files its configuration is made of.
 kernel_fragments() {
-	local fragment=''
-	[ "${1%%-*}" = "$1" ] || fragment=${1#*-}
+	local fragment
+	fragment=$(fragment_of "$1")
 	say "$lab_dir/config/common"
 	[ ! -e "$lab_dir/config/$lab_series" ] || say "$lab_dir/config/$lab_series"
 	say "$lab_dir/config/$lab_arch"
@@ -151,7 +160,7 @@ need_space() {
 # are made last, until the bound is kept.
 keep_bound() {
 	local dir
-	for dir in $(other_machines) "$lab_arch"/{each,debug,switched,patched}; do
+	for dir in $(other_machines) "$lab_arch"/{each,first-{1..9},debug,switched,patched}; do
 		[ "$(du -sm "$lab_cache" | cut -f 1)" -gt $cache_bound_mb ] || return 0
 		if [ "$dir" = "$lab_arch/$1" ] || [ ! -d "$lab_cache/$dir" ]; then
 			continue
@@ -293,14 +302,15 @@ kernel_is_built() {
 # start_directory NAME: with the objects of the kernel that differs least, if
 # there are none.
 start_directory() {
-	local name=$1 dir from='' suffix=''
+	local name=$1 dir from='' suffix
 	dir=$(kernel_dir "$name")
-	[ "${name%%-*}" = "$name" ] || suffix=-${name#*-}
+	suffix=$(fragment_of "$name")
+	suffix=${suffix:+-$suffix}
 	rm -f "$dir/stamp"
 	[ ! -e "$dir/unfinished" ] || rm -rf "$dir"
 	[ ! -d "$dir" ] || return 0
 	case ${name%%-*} in
-	patched | each) from=stock$suffix ;;
+	patched | each | first) from=stock$suffix ;;
 	switched) from=patched$suffix ;;
 	esac
 	if [ -n "$from" ]; then

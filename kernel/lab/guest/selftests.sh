@@ -15,6 +15,8 @@ echo 256M >/sys/block/zram0/disksize
 mkswap /dev/zram0 >/tmp/mkswap
 swapon /dev/zram0 || exit 1
 echo 128 >/proc/sys/vm/nr_hugepages
+mkdir /tmp/huge
+mount -t hugetlbfs none /tmp/huge
 
 uname -r
 while IFS='|' read -r name setting command; do

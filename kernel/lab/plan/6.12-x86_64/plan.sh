@@ -5,9 +5,16 @@
 
 plan_parts=(check selftests suite ktest kbench wall each stress)
 
-# libwtrack's tests: on these kernels, with these backends.
-suite_kernels=(patched)
-suite_backends='scan wp monitor softdirty mprotect all'
+# libwtrack's tests: KERNEL|BACKENDS, which must open there.
+suite_kernels=('patched|scan async wp monitor softdirty mprotect all')
+
+# The kernel's own tests: where they are, and those of each first part of the series.
+selftests_place=mm
+# Those of a newer kernel, and which.
+selftests_newer=''
+selftests_from=''
+each_tests='pagemap_ioctl||/pagemap_ioctl
+mseal_test||/mseal_test'
 
 # BOOT|KERNEL|SWITCHES|CASES: without CASES all of them.  pairs.tsv says which
 # boots make a pair.  Calls that change mappings cost what the kernel's slabs

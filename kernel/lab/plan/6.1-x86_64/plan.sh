@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# What the lab does with Linux 6.1 on x86_64.  The caller is lab.sh.
+# shellcheck disable=SC2034
+
+plan_parts=(check selftests suite ktest kbench each stress)
+
+# libwtrack's tests: KERNEL|BACKENDS, which must open there.  The first kernel has
+# asynchronous write protection without PAGEMAP_SCAN.
+suite_kernels=('first-4|async wp monitor softdirty mprotect all'
+	'patched|scan async wp monitor softdirty mprotect all')
+
+# The kernel's own tests: where they are, and those of each first part of the series.
+selftests_place=vm
+each_tests='userfaultfd anon||/userfaultfd anon 20 4
+userfaultfd shmem||/userfaultfd shmem 20 4
+soft-dirty||/soft-dirty'
+# Those of a newer kernel, and which: 6.1 has none of PAGEMAP_SCAN.
+selftests_newer=pagemap_ioctl
+selftests_from=6.12
+
+# BOOT|KERNEL|SWITCHES|CASES: without CASES all of them.  pairs.tsv says which
+# boots make a pair.  What s4.* measures is not in 6.1.
+kbench_boots="on|switched||
+off-k4|switched|wtrack_fastpaths=-k4|uffd.* thp.* empty.arm.*
+off-k16|switched|wtrack_fastpaths=-k16|uffd.* s1.uffd.* thp.* fault.*
+async|first-4||fault.* entries.*
+stock|stock||
+patched|patched||"
+
+# Stock kernels have nothing to test: all of the tests need asynchronous write
+# protection.
+ktest_boots=("patched|patched|ktest=fixed")
+
+stress_boots=("plain|")
