@@ -15,7 +15,7 @@ set -euo pipefail
 . "$(dirname "$0")/vm.sh"
 
 boot_seconds=${WTRACK_BOOT_SECONDS:-240}
-lab=${WTRACK_LAB_KERNELS:-$kernel_cache/lab/6.12/x86_64}
+lab=${WTRACK_LAB_KERNELS:-$kernel_cache/lab}
 readme=$root/README.md
 begin='<!-- kernels: written by scripts/kernel_table.sh -->'
 end='<!-- kernels: end -->'
@@ -64,18 +64,23 @@ ask_others() {
 		fi
 		ask "Debian $series" "$kernel_cache/$series/vmlinuz" ''
 	done
-	ask '6.12 stock' "$(lab_kernel stock)" ''
-	ask '6.12 patched' "$(lab_kernel patched)" ''
-	ask '6.12 patched, sysctls on' "$(lab_kernel patched)" \
+	# Those of other machines would need a wtrack(1) that is built for them.
+	ask '6.1 stock' "$(lab_kernel 6.1 stock)" ''
+	ask '6.1 patched' "$(lab_kernel 6.1 patched)" ''
+	ask '6.12 stock' "$(lab_kernel 6.12 stock)" ''
+	ask '6.12 patched' "$(lab_kernel 6.12 patched)" ''
+	ask '6.12 patched, sysctls on' "$(lab_kernel 6.12 patched)" \
 		'sysctl.vm.uffd_wp_async_huge=1 sysctl.vm.uffd_wp_async_around=16'
 }
 
-# The lab writes the stamp last: without it, what is there is not finished.
+# lab_kernel SERIES NAME.  The lab writes the stamp last: without it, what is there
+# is not finished.
 lab_kernel() {
-	if [ -s "$lab/$1/stamp" ]; then
-		say "$lab/$1/vmlinux"
+	local dir=$lab/$1/x86_64/$2
+	if [ -s "$dir/stamp" ]; then
+		say "$dir/vmlinux"
 	else
-		say "$lab/$1/stamp"
+		say "$dir/stamp"
 	fi
 }
 
