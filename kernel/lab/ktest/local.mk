@@ -9,6 +9,7 @@ KTEST_SOURCES = \
 	%reldir%/case_again.c \
 	%reldir%/case_around.c \
 	%reldir%/case_around_shared.c \
+	%reldir%/case_bits.c \
 	%reldir%/case_density.c \
 	%reldir%/case_empty.c \
 	%reldir%/case_gather.c \
@@ -17,6 +18,7 @@ KTEST_SOURCES = \
 	%reldir%/case_protect.c \
 	%reldir%/case_race.c \
 	%reldir%/case_random.c \
+	%reldir%/case_resolve.c \
 	%reldir%/case_sync.c \
 	%reldir%/ktest.h \
 	%reldir%/main.c \

@@ -35,7 +35,8 @@ static unsigned seconds = 240;
 static const struct test *const suites[] = {
 	hugetlb_tests, gather_tests,        race_tests,    again_tests,
 	protect_tests, empty_tests,         sync_tests,    huge_tests,
-	around_tests,  around_shared_tests, density_tests, random_tests,
+	around_tests,  around_shared_tests, density_tests, bits_tests,
+	resolve_tests, random_tests,
 };
 
 #define SUITES (sizeof(suites) / sizeof(suites[0]))
