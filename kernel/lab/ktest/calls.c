@@ -45,8 +45,14 @@ int uffd_arm(int uffd, void *start, size_t size, bool on)
 		.range = { .start = (uintptr_t)start, .len = size },
 		.mode = on ? WT_WRITEPROTECT_MODE_WP : 0,
 	};
+	int rc = ioctl(uffd, WT_UFFDIO_WRITEPROTECT, &arg);
+	size_t half = size / PAGE / 2 * PAGE;
 
-	return ioctl(uffd, WT_UFFDIO_WRITEPROTECT, &arg);
+	if (rc == 0 || errno != ENOENT || half == 0)
+		return rc;
+	/* Older kernels take what lies within one mapping only. */
+	rc = uffd_arm(uffd, start, half, on);
+	return rc ? rc : uffd_arm(uffd, (char *)start + half, size - half, on);
 }
 
 int pagemap_open(void)
