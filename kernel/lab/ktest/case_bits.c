@@ -1,79 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * case_bits.c: asynchronous protection as the bits of pagemap show it, which
- * needs no PAGEMAP_SCAN.
+ * case_bits.c: what the bits of pagemap say of memory of each kind that is
+ * written to, swapped out, discarded, inherited, moved and given up.
  */
-#include "ktest.h"
+#include "bits.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define PAGES ((size_t)64)
-
-static bool is_armed(const char *page)
-{
-	return pagemap_entry(pagemap, page) & WT_PM_UFFD_WP;
-}
-
-/* Exactly the pages that were written to are not armed. */
-static void expect_bits(const char *what, const char *start, size_t pages,
-			const unsigned char *written)
-{
-	for (size_t i = 0; i < pages; i++)
-		check(is_armed(start + i * PAGE) == !written[i],
-		      "%s: page %zu %s", what, i,
-		      written[i] ? "is armed, and was written to"
-				 : "is not armed");
-}
-
-static void expect_all(const char *what, const char *start, size_t pages,
-		       bool armed)
-{
-	for (size_t i = 0; i < pages; i++)
-		check(is_armed(start + i * PAGE) == armed, "%s: page %zu %s",
-		      what, i, armed ? "is not armed" : "is armed");
-}
-
-/* Armed with and without contents, read, written to, armed again. */
-static void follow(const char *what, char *start, size_t pages)
-{
-	unsigned char *written = new_set(pages);
-
-	arm(start, pages * PAGE, true);
-	expect_all(what, start, pages, true);
-	for (size_t i = 0; i < pages; i += 2)
-		load(start + i * PAGE);
-	expect_all(what, start, pages, true);
-	for (size_t i = 0; i < pages; i += 3) {
-		store(start + i * PAGE, i + 100);
-		written[i] = 1;
-	}
-	expect_bits(what, start, pages, written);
-	arm(start, pages * PAGE, true);
-	expect_all(what, start, pages, true);
-	memset(written, 0, pages);
-	for (size_t i = 1; i < pages; i += 5) {
-		store(start + i * PAGE, i + 200);
-		written[i] = 1;
-	}
-	expect_bits(what, start, pages, written);
-	for (size_t i = 0; i < pages; i++)
-		if (i % 5 == 1 || i % 3 == 0)
-			check(load(start + i * PAGE) ==
-				      i + (i % 5 == 1 ? 200 : 100),
-			      "%s: page %zu changed", what, i);
-	arm(start, pages * PAGE, false);
-	expect_all(what, start, pages, false);
-}
 
 static void kinds(void)
 {
@@ -107,75 +47,6 @@ static void hugetlb(void)
 	memset(written + HUGE_PAGES, 1, 2 * HUGE_PAGES);
 	expect_bits("hugetlb, written", start, 4 * HUGE_PAGES, written);
 	check(load(start + HUGE) == 1, "other contents");
-}
-
-/* Of a file system without anything that shmem has of its own. */
-static char *map_file(int flags, int *fd)
-{
-	static const char dir[] = "/tmp/ktest.ramfs";
-	uint64_t value = 9;
-	char *p;
-
-	mkdir(dir, 0700);
-	if (mount("ramfs", dir, "ramfs", 0, NULL) != 0)
-		skip("cannot mount: %s", strerror(errno));
-	*fd = open("/tmp/ktest.ramfs/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	umount2(dir, MNT_DETACH);
-	check(*fd >= 0 && ftruncate(*fd, PAGES * PAGE) == 0 &&
-		      pwrite(*fd, &value, sizeof(value), 7 * PAGE) == 8,
-	      "file: %s", strerror(errno));
-	p = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, flags, *fd, 0);
-	check(p != MAP_FAILED, "mmap: %s", strerror(errno));
-	check(uffd_register(uffd, p, PAGES * PAGE) == 0, "register: %s",
-	      strerror(errno));
-	return p;
-}
-
-static uint64_t in_file(int fd, size_t page)
-{
-	uint64_t value = 0;
-
-	check(pread(fd, &value, sizeof(value), (off_t)(page * PAGE)) == 8,
-	      "pread: %s", strerror(errno));
-	return value;
-}
-
-static void shared_file(void)
-{
-	int fd;
-	char *start = map_file(MAP_SHARED, &fd);
-
-	check(load(start + 7 * PAGE) == 9, "other contents");
-	follow("shared file", start, PAGES);
-	check(in_file(fd, 9) == 109 && in_file(fd, 11) == 211,
-	      "the file is not written to");
-}
-
-static void private_file(void)
-{
-	int fd;
-	char *start = map_file(MAP_PRIVATE, &fd);
-
-	follow("private file", start, PAGES);
-	check(in_file(fd, 7) == 9 && in_file(fd, 9) == 0,
-	      "the file is written to");
-}
-
-/* Whether the pages that a file loses are still armed is not said anywhere. */
-static void truncated(void)
-{
-	int fd;
-	char *start = map_file(MAP_SHARED, &fd);
-
-	store(start, 1);
-	arm(start, PAGES * PAGE, true);
-	check(ftruncate(fd, PAGE) == 0 && ftruncate(fd, PAGES * PAGE) == 0,
-	      "ftruncate: %s", strerror(errno));
-	check(is_armed(start), "what is left is not armed");
-	check(load(start + 7 * PAGE) == 0, "the page is there again");
-	store(start + 7 * PAGE, 3);
-	check(!is_armed(start + 7 * PAGE), "armed after a store");
-	check(in_file(fd, 7) == 3, "the file is not written to");
 }
 
 /* By another process's call into this one, and by a pipe. */
@@ -366,9 +237,6 @@ const struct test bits_tests[] = {
 	{ "bits_kinds", kinds },
 	{ "bits_huge_page", huge_page },
 	{ "bits_hugetlb", hugetlb },
-	{ "bits_shared_file", shared_file },
-	{ "bits_private_file", private_file },
-	{ "bits_truncated", truncated },
 	{ "bits_kernel_writes", kernel_writes },
 	{ "bits_swapped", swapped },
 	{ "bits_discarded", discarded },

@@ -31,6 +31,7 @@ extern const struct test around_tests[];
 extern const struct test around_shared_tests[];
 extern const struct test density_tests[];
 extern const struct test bits_tests[];
+extern const struct test bits_file_tests[];
 extern const struct test resolve_tests[];
 extern const struct test random_tests[];
 

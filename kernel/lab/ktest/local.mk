@@ -4,12 +4,15 @@
 # Sanitizers cannot be linked into a static program, so not with them.
 KTEST_SOURCES = \
 	%reldir%/around.h \
+	%reldir%/bits.c \
+	%reldir%/bits.h \
 	%reldir%/calls.c \
 	%reldir%/calls.h \
 	%reldir%/case_again.c \
 	%reldir%/case_around.c \
 	%reldir%/case_around_shared.c \
 	%reldir%/case_bits.c \
+	%reldir%/case_bits_file.c \
 	%reldir%/case_density.c \
 	%reldir%/case_empty.c \
 	%reldir%/case_gather.c \
