@@ -18,7 +18,7 @@ fail() {
 # judged WANTED-LINE WANTED-STATUS
 judged() {
 	rc=0
-	python3 "$judge" judge exact "$work/targets" "$work" >"$work/out" || rc=$?
+	python3 "$judge" judge exact "$work" "$work" >"$work/out" || rc=$?
 	if [ "$(tail -n 1 "$work/out")" != "$1" ] || [ $rc -ne "$2" ]; then
 		cat "$work/out"
 		fail "judged with status $rc, not $2 and '$1'"
@@ -44,15 +44,23 @@ for wrong in '--case nothing' '--iterations 0' '--scale tiny' --case --wrong; do
 done
 
 command -v python3 >/dev/null || exit 0
+: >"$work/pairs.tsv"
 printf 'kbench c 10 %s 0 2 0 0 0\nEXIT 0\n' 1000 >"$work/off-x.log"
 printf 'kbench c 10 %s 0 1 0 0 0\nEXIT 0\n' 500 >"$work/on.log"
 printf 'K\texact\tx\tc\tinstructions\t<=0.5\nK\texact\tx\tc\tflushes\t=1\n' \
-	>"$work/targets"
+	>"$work/targets.tsv"
 judged "2 passed, 0 failed, 0 skipped" 0
-printf 'K\texact\tx\tc\tinstructions\t<=0.4\n' >>"$work/targets"
+printf 'K\texact\tx\tc\tinstructions\t<=0.4\n' >>"$work/targets.tsv"
 judged "2 passed, 1 failed, 0 skipped" 1
-printf 'K\texact\tx\tc\tfaster\t>=3\t2.5\tit has a reason\n' >>"$work/targets"
+printf 'K\texact\tx\tc\tfaster\t>=3\t2.5\tit has a reason\n' >>"$work/targets.tsv"
 judged "2 passed, 1 failed, 1 skipped" 1
+# Two cases of one boot.
+printf 'kbench d 10 %s 0 2 0 0 0\nEXIT 0\n' 5000 >"$work/both.log"
+sed -i '$d' "$work/both.log"
+cat "$work/on.log" >>"$work/both.log"
+printf 'same\tboth\tboth\n' >>"$work/pairs.tsv"
+printf 'K\texact\tsame\td > c\tinstructions\t=0.1\n' >>"$work/targets.tsv"
+judged "3 passed, 1 failed, 1 skipped" 1
 # A boot that did not end well has measured nothing.
 sed -i '$d' "$work/on.log"
-judged "0 passed, 4 failed, 0 skipped" 1
+judged "1 passed, 4 failed, 0 skipped" 1
