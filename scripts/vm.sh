@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: MIT
 # Kernels of Debian in virtual machines: fetches them, packs what they run,
 # boots them.  By software emulation, so that it works where nothing else does.
-# The caller has sourced lib.sh.
+# The caller has sourced lib.sh, and says in $machine for which, if not x86_64.
 # shellcheck disable=SC2034,SC2154
 
 kernel_cache=${WTRACK_KERNEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/libwtrack}
-vm_packages=(busybox-static cpio qemu-system-x86)
+machine=${machine:-x86_64}
+# shellcheck source=scripts/machine/x86_64.sh
+. "$root/scripts/machine/$machine.sh"
+vm_packages=(cpio "${machine_packages[@]}")
 
 # Why there can be no virtual machine here; nothing if there can.
 vm_lacks() {
@@ -86,12 +89,13 @@ new_root() {
 	local dir=$1 applet
 	rm -rf "$dir"
 	mkdir -p "$dir"/{bin,dev,lib,proc,sys,tmp,etc}
-	cp /bin/busybox "$dir/bin/busybox"
+	cp "$machine_sysroot/bin/busybox" "$dir/bin/busybox"
+	# One of this machine has the same, and can say them.
 	for applet in $(/bin/busybox --list | grep -vx busybox); do
 		ln -sf busybox "$dir/bin/$applet"
 	done
-	"${CC:-cc}" -std=gnu11 -O2 -Wall -Wextra -static \
-		"$root/scripts/guest/init.c" -o "$dir/init"
+	"${machine_cc[@]}" -std=gnu11 -O2 -Wall -Wextra -static \
+		"$root/scripts/guest/init.c" "$root/scripts/guest/$machine.c" -o "$dir/init"
 }
 
 # real_program FILE: the program that libtool's wrapper FILE stands for.
@@ -104,28 +108,49 @@ real_program() {
 
 # add_program FILE ROOT/PLACE: without what only a debugger reads.
 add_program() {
-	strip -g -o "$2" "$(real_program "$1")"
+	"$machine_strip" -g -o "$2" "$(real_program "$1")"
 }
 
 # add_libraries ROOT PROGRAM...: the shared libraries that programs of this
 # build ask for, in one directory, and their loader.
 add_libraries() {
-	local dir=$1 file
+	local dir=$1 loader
 	shift
-	LD_LIBRARY_PATH=$PWD/lib/.libs ldd "$@" |
-		sed -n 's/^.* => \(\/[^ ]*\) .*/\1/p; s/^\t\(\/[^ ]*ld-[^ ]*\) .*/\1/p' |
-		sort -u >"$dir.libraries"
+	loader=$(readelf -l "$@" | sed -n 's/.*program interpreter: \(.*\)]/\1/p' | sort -u)
+	for loader in $loader; do
+		mkdir -p "$dir$(dirname "$loader")"
+		cp -L "$(library_file "$(basename "$loader")")" "$dir$loader"
+	done
 	# The C library opens it by itself when a thread is cancelled.
-	"${CC:-cc}" -print-file-name=libgcc_s.so.1 >>"$dir.libraries"
-	while read -r file; do
-		case $file in
-		*/ld-*)
-			mkdir -p "$dir$(dirname "$file")"
-			cp -L "$file" "$dir$file"
-			;;
-		*) cp -L "$file" "$dir/lib/" ;;
+	add_library "$dir" libgcc_s.so.1
+	add_needed "$dir" "$@"
+}
+
+# add_needed ROOT FILE...: the libraries that these ask for.
+add_needed() {
+	local dir=$1 name
+	shift
+	for name in $(readelf -d "$@" | sed -n 's/.*(NEEDED).*\[\(.*\)]/\1/p' | sort -u); do
+		case $name in
+		ld-*) ;;
+		*) [ -e "$dir/lib/$name" ] || add_library "$dir" "$name" ;;
 		esac
-	done <"$dir.libraries"
+	done
+}
+
+# add_library ROOT NAME: and those that it asks for.
+add_library() {
+	cp -L "$(library_file "$2")" "$1/lib/$2"
+	add_needed "$1" "$1/lib/$2"
+}
+
+# library_file NAME: of this build, or where the compiler finds it.
+library_file() {
+	if [ -e "lib/.libs/$1" ]; then
+		say "lib/.libs/$1"
+	else
+		"${machine_cc[@]}" "-print-file-name=$1"
+	fi
 }
 
 # test_root ROOT CONSUMER TEST...: packs this build's tests, and what tells which
@@ -191,15 +216,15 @@ boot_once() {
 	# What a machine that does not even start left there before.
 	: >"$out"
 	: >"$out.console"
-	timeout --foreground -k 5 "$seconds" qemu-system-x86_64 \
+	timeout --foreground -k 5 "$seconds" "$machine_qemu" \
 		-accel tcg -nodefaults -no-user-config -display none -no-reboot \
-		-device isa-debug-exit,iobase=0xf4,iosize=4 \
-		-serial "file:$out.console" -serial "file:$out" \
+		-serial "file:$out.console" -chardev "file,id=payload,path=$out" \
+		"${machine_options[@]}" \
 		-kernel "$kernel" -initrd "$initrd" \
-		-append "console=ttyS0 panic=-1 oops=panic $args" \
+		-append "console=$machine_console panic=-1 oops=panic $args" \
 		"$@" </dev/null || rc=$?
 	told=$(sed -n 's/^EXIT \([0-9]*\)$/\1/p' "$out" | tail -n 1)
-	if [ -n "$told" ] && [ $rc -eq $((2 * told + 1)) ]; then
+	if [ -n "$told" ] && [ $rc -eq $((machine_status)) ]; then
 		return "$told"
 	fi
 	say "the machine ended with status $rc, its payload with '$told'"
@@ -213,8 +238,8 @@ boot_once() {
 boot_tests() {
 	local initrd=$3 out=$4 backends=$5 names rc=0
 	names=$(ls "${initrd%.cpio}/tests")
-	boot "$1" "$2" "$initrd" "$out" "hugepages=128 mitigations=off" \
-		-smp 2 -m 2G -cpu max || rc=$?
+	boot "$1" "$2" "$initrd" "$out" "$machine_hugepages mitigations=off" \
+		-smp 2 -m 2G -cpu "$machine_cpu" || rc=$?
 	awk -v backends="$backends" -v rc=$rc -v tests="${names//$'\n'/ }" \
 		-f "$root/scripts/judge.awk" "$out" >"$out.sum"
 	grep -v '^TOTAL' "$out.sum" || :

@@ -2,28 +2,23 @@
 /*
  * init.c: the first process of a virtual machine.
  *
- * Runs /payload with the second serial line as its output, so that no message
- * of the kernel gets between its lines; the first one is the console.  Then it
- * says the exit status twice, by a last line and by the device that ends the
- * emulator: a panic or a power-off also ends it, and only agreement counts.
+ * Runs /payload with a line of its own as its output, so that no message of the
+ * kernel gets between its lines; another one is the console.  Then it says the
+ * exit status twice, by a last line and by what ends the emulator: a panic or a
+ * power-off also ends it, and only agreement counts.
  */
+#include "init.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/io.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
-
-/* What scripts/vm.sh gives to isa-debug-exit. */
-#define EXIT_PORT 0xf4
-
-/* The emulator's status is twice this and one, in a byte. */
-#define STATUS_MAX 127
 
 static int failed(const char *what)
 {
@@ -37,10 +32,10 @@ static int mount_on(const char *type, const char *dir)
 	return mount(type, dir, type, 0, NULL);
 }
 
-static int take_serial_line(void)
+static int take_payload_line(void)
 {
 	struct termios line;
-	int fd = open("/dev/ttyS1", O_RDWR | O_NOCTTY);
+	int fd = open(payload_line, O_RDWR | O_NOCTTY);
 
 	if (fd < 0 || tcgetattr(fd, &line) != 0)
 		return -1;
@@ -55,7 +50,7 @@ static int take_serial_line(void)
 
 static int set_up(void)
 {
-	if (mount_on("devtmpfs", "/dev") != 0 || take_serial_line() != 0)
+	if (mount_on("devtmpfs", "/dev") != 0 || take_payload_line() != 0)
 		return failed("/dev");
 	if (mount_on("proc", "/proc") != 0 || mount_on("sysfs", "/sys") != 0)
 		return failed("/proc and /sys");
@@ -99,8 +94,7 @@ int main(void)
 		status = run_payload();
 	printf("EXIT %d\n", status);
 	tcdrain(STDOUT_FILENO);
-	if (ioperm(EXIT_PORT, 4, 1) == 0)
-		outl((unsigned)status, EXIT_PORT);
+	end_machine(status);
 	reboot(RB_POWER_OFF);
 	return 1;
 }
