@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * counters.c: what an iteration did that its time does not tell: faults, TLB
- * flushes and splits of huge page mappings, as the kernel counts them.
+ * flushes and splits of huge page mappings, as the kernel counts them: x86 by
+ * itself, and the lab's kernels of arm64, which have names of their own.
  */
 #include "kbench.h"
 
@@ -55,4 +56,6 @@ void counters_read(struct counters *c)
 	c->one = value_of("\nnr_tlb_local_flush_one ");
 	c->remote = value_of("\nnr_tlb_remote_flush ");
 	c->splits = value_of("\nthp_split_pmd ");
+	c->rounds = value_of("\nnr_wtrack_tlbi_rounds ");
+	c->operations = value_of("\nnr_wtrack_tlbi_ops ");
 }

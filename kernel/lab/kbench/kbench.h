@@ -61,6 +61,10 @@ struct counters {
 	uint64_t one;
 	uint64_t remote;
 	uint64_t splits;
+	/* Where flushes are broadcast: how often one was waited for, and the
+	 * instructions that asked for them. */
+	uint64_t rounds;
+	uint64_t operations;
 };
 
 struct trial {
@@ -103,8 +107,8 @@ struct family {
 	.name = name_, .steps = &steps_##_steps, .bytes = (bytes_)
 
 extern const struct family family_arm, family_entries, family_fault,
-	family_huge, family_protect, family_scan, family_resolve, family_vmas,
-	family_written;
+	family_huge, family_protect, family_scan, family_resolve, family_split,
+	family_vmas, family_written;
 
 struct settings {
 	/* 0: as each case says. */

@@ -30,7 +30,7 @@ set -- --case 'mprotect.*' --case 's[0234].*' --case 'scan.*' \
 	--case 'entries.*' --case 'uffd.*' --case 'empty.*' --case 'fault.*' --case 'k8.*'
 "$kbench" --scale small --iterations 1 "$@" >"$work/all"
 "$kbench" --list "$@" >"$work/list"
-[ "$(grep -cE '^kbench [^ ]+ ([0-9]+( ([0-9]+|-)){6}|skip .+)$' "$work/all")" \
+[ "$(grep -cE '^kbench [^ ]+ ([0-9]+( ([0-9]+|-)){8}|skip .+)$' "$work/all")" \
 	-eq "$(wc -l <"$work/list")" ] || fail "not one line a case: $(cat "$work/all")"
 
 for wrong in '--case nothing' '--iterations 0' '--scale tiny' --case --wrong; do
@@ -45,8 +45,8 @@ done
 
 command -v python3 >/dev/null || exit 0
 : >"$work/pairs.tsv"
-printf 'kbench c 10 %s 0 2 0 0 0\nEXIT 0\n' 1000 >"$work/off-x.log"
-printf 'kbench c 10 %s 0 1 0 0 0\nEXIT 0\n' 500 >"$work/on.log"
+printf 'kbench c 10 %s 0 2 0 0 0 - -\nEXIT 0\n' 1000 >"$work/off-x.log"
+printf 'kbench c 10 %s 0 1 0 0 0 - -\nEXIT 0\n' 500 >"$work/on.log"
 printf 'K\texact\tx\tc\tinstructions\t<=0.5\nK\texact\tx\tc\tflushes\t=1\n' \
 	>"$work/targets.tsv"
 judged "2 passed, 0 failed, 0 skipped" 0
@@ -55,7 +55,7 @@ judged "2 passed, 1 failed, 0 skipped" 1
 printf 'K\texact\tx\tc\tfaster\t>=3\t2.5\tit has a reason\n' >>"$work/targets.tsv"
 judged "2 passed, 1 failed, 1 skipped" 1
 # Two cases of one boot.
-printf 'kbench d 10 %s 0 2 0 0 0\nEXIT 0\n' 5000 >"$work/both.log"
+printf 'kbench d 10 %s 0 2 0 0 0 - -\nEXIT 0\n' 5000 >"$work/both.log"
 sed -i '$d' "$work/both.log"
 cat "$work/on.log" >>"$work/both.log"
 printf 'same\tboth\tboth\n' >>"$work/pairs.tsv"

@@ -11,6 +11,7 @@ KBENCH_SOURCES = \
 	%reldir%/case_protect.c \
 	%reldir%/case_scan.c \
 	%reldir%/case_resolve.c \
+	%reldir%/case_split.c \
 	%reldir%/case_vmas.c \
 	%reldir%/case_written.c \
 	%reldir%/counters.c \

@@ -14,12 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* In this order, so that cases with the same memory are neighbours. */
 static const struct family *const families[] = {
-	&family_protect, &family_huge,    &family_scan,
-	&family_entries, &family_arm,     &family_fault,
-	&family_resolve, &family_written, &family_vmas,
+	&family_protect, &family_huge, &family_split, &family_scan,
+	&family_entries, &family_arm,  &family_fault, &family_resolve,
+	&family_written, &family_vmas,
 };
 
 #define NFAMILIES    (sizeof(families) / sizeof(families[0]))
@@ -50,7 +51,8 @@ static _Noreturn void print_help(void)
 {
 	printf("Usage: kbench [--case GLOB]... [OPTION]...\n"
 	       "Measures paths of the kernel, one line a case:\n"
-	       "  kbench CASE UNITS NS FAULTS FULL ONE REMOTE SPLITS\n"
+	       "  kbench CASE UNITS NS FAULTS FULL ONE REMOTE SPLITS ROUNDS "
+	       "OPERATIONS\n"
 	       "UNITS are the pages or calls of one iteration and NS the "
 	       "least\n"
 	       "time one took; the others are counters of one iteration, the\n"
@@ -58,7 +60,11 @@ static _Noreturn void print_help(void)
 	       "flushes\n"
 	       "of the whole TLB, pages flushed one by one, flushes sent to "
 	       "other\n"
-	       "processors, and huge page mappings that were split.\n\n"
+	       "processors, and huge page mappings that were split; and where "
+	       "flushes\n"
+	       "are broadcast, how often one was waited for, and the "
+	       "instructions that\n"
+	       "asked for them.\n\n"
 	       "  --case GLOB     these cases; may be repeated\n"
 	       "  --iterations N  of each case, after one that is not counted\n"
 	       "  --scale SCALE   full, or small: with a 16th of the memory\n"
@@ -171,6 +177,8 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	parse(argv + 1, &choice, &settings);
+	if (sysconf(_SC_PAGESIZE) != (long)PAGE)
+		die("its cases are made for pages of 4 KiB");
 	refuse_idle_patterns(&choice);
 	n = choose(&choice, chosen);
 	if (choice.list) {

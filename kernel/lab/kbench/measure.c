@@ -23,6 +23,8 @@ enum {
 	ONE,
 	REMOTE,
 	SPLITS,
+	ROUNDS,
+	OPERATIONS,
 	NCOUNTERS
 };
 
@@ -65,6 +67,8 @@ static void keep_counters(int i, const struct counters *c)
 	seen[ONE][i] = c->one;
 	seen[REMOTE][i] = c->remote;
 	seen[SPLITS][i] = c->splits;
+	seen[ROUNDS][i] = c->rounds;
+	seen[OPERATIONS][i] = c->operations;
 }
 
 /* Returns how long the iteration took. */
@@ -88,6 +92,8 @@ static uint64_t iterate(struct trial *t)
 		.one = rise(before.one, after.one),
 		.remote = rise(before.remote, after.remote),
 		.splits = rise(before.splits, after.splits),
+		.rounds = rise(before.rounds, after.rounds),
+		.operations = rise(before.operations, after.operations),
 	};
 	if (steps->check)
 		steps->check(t);

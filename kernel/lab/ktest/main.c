@@ -202,6 +202,11 @@ int main(int argc, char **argv)
 	char **globs = options(argv + 1);
 
 	(void)argc;
+	if (sysconf(_SC_PAGESIZE) != (long)PAGE) {
+		fprintf(stderr,
+			"ktest: its tests are made for pages of 4 KiB\n");
+		return 2;
+	}
 	settings.coarse = huge > 0 || around > 1;
 	printf("# ktest: %s kernel, seed %llu, uffd_wp_async_huge %ld, "
 	       "uffd_wp_async_around %ld\n",

@@ -217,6 +217,8 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	options(argv);
+	if (sysconf(_SC_PAGESIZE) != (long)PAGE)
+		give_up("its areas are made for pages of 4 KiB");
 	uffd = uffd_open(FEATURES_ASYNC);
 	pagemap = pagemap_open();
 	if (uffd < 0 || pagemap < 0)
