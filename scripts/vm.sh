@@ -232,14 +232,14 @@ boot_once() {
 	return 250
 }
 
-# boot_tests SECONDS VMLINUZ ROOT.cpio OUTPUT BACKENDS: runs what test_root packed
-# and prints what failed; OUTPUT.sum ends with "TOTAL passed failed skipped
-# backends".  BACKENDS must have opened.
+# boot_tests SECONDS VMLINUZ ROOT.cpio OUTPUT BACKENDS [MEMORY]: runs what
+# test_root packed and prints what failed; OUTPUT.sum ends with "TOTAL passed failed
+# skipped backends".  BACKENDS must have opened.
 boot_tests() {
 	local initrd=$3 out=$4 backends=$5 names rc=0
 	names=$(ls "${initrd%.cpio}/tests")
 	boot "$1" "$2" "$initrd" "$out" "$machine_hugepages mitigations=off" \
-		-smp 2 -m 2G -cpu "$machine_cpu" || rc=$?
+		-smp 2 -m "${6:-2G}" -cpu "$machine_cpu" || rc=$?
 	awk -v backends="$backends" -v rc=$rc -v tests="${names//$'\n'/ }" \
 		-f "$root/scripts/judge.awk" "$out" >"$out.sum"
 	grep -v '^TOTAL' "$out.sum" || :

@@ -10,8 +10,8 @@ lab_each() {
 	lab_build stock
 	build_selftests
 	each_root "$dir/root"
-	mapfile -t patches < <(kernel_patches patched)
-	for ((prefix = 1; prefix <= ${#patches[@]}; prefix++)); do
+	mapfile -t patches < <(named_patches "$lab_patches/series")
+	for ((prefix = each_first; prefix <= ${#patches[@]}; prefix++)); do
 		attempt try_prefix "$dir" >"$dir/$prefix" 2>&1
 		if [ "$status" -eq 0 ]; then
 			passed=$((passed + 1))
@@ -48,7 +48,7 @@ try_prefix() {
 	fi
 	build_kernel each
 	boot "$lab_boot_seconds" "$(kernel_image each)" "$1/root.cpio" \
-		"$log" "mitigations=off" -smp 1 -m 2G -cpu max
+		"$log" "mitigations=off" -smp 1 -m 2G -cpu "$machine_cpu"
 	splats "$log.console" | tee "$log.splats"
 	awk -f "$lab_dir/selftests.awk" "$log" | tee "$log.sum"
 	# Of each test some cases pass and none fails.

@@ -9,9 +9,7 @@ lab_ktest() {
 	local out=$lab_out/ktest boot name kernel arguments
 	local passed=0 failed=0 skipped=0
 	mkdir -p "$out"
-	[ -x kernel/lab/ktest/ktest ] ||
-		die "no kernel/lab/ktest/ktest: run make check, without a sanitizer"
-	lab_root "$out/root" "$lab_dir/guest/ktest.sh" kernel/lab/ktest/ktest
+	lab_root "$out/root" "$lab_dir/guest/ktest.sh" ktest/ktest
 	for boot in "${ktest_boots[@]}"; do
 		IFS='|' read -r name kernel arguments <<<"$boot"
 		ktest_boot "$name" "$kernel" "$arguments"

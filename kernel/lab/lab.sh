@@ -12,13 +12,18 @@ shopt -s inherit_errexit
 lab_dir=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/lib.sh
 . "$lab_dir/../../scripts/lib.sh"
-# shellcheck source=scripts/vm.sh
-. "$root/scripts/vm.sh"
 
 # The kernel that the patches are for, and the machine.
 lab_series=${WTRACK_LAB_SERIES:-6.12}
 lab_arch=${WTRACK_LAB_ARCH:-x86_64}
 lab_plan=$lab_dir/plan/$lab_series-$lab_arch
+[ -f "$lab_plan/plan.sh" ] || {
+	say "lab: there is no plan for Linux $lab_series on $lab_arch in kernel/lab/plan" >&2
+	exit 1
+}
+machine=$lab_arch
+# shellcheck source=scripts/vm.sh
+. "$root/scripts/vm.sh"
 lab_patches=$root/kernel/patches/$lab_series
 lab_switches=$lab_dir/patches/$lab_series/switches.patch
 lab_cache=$kernel_cache/lab/$lab_series
@@ -26,10 +31,6 @@ lab_out=$PWD/vm/lab/$lab_series-$lab_arch
 
 # Each part is a file that is named like its command.
 parts=(check selftests suite ktest kbench wall each stress results)
-[ -f "$lab_plan/plan.sh" ] || {
-	say "lab: there is no plan for Linux $lab_series on $lab_arch in kernel/lab/plan" >&2
-	exit 1
-}
 # shellcheck source=kernel/lab/arch/x86_64.sh
 . "$lab_dir/arch/$lab_arch.sh"
 # shellcheck source=kernel/lab/plan/6.12-x86_64/plan.sh
@@ -81,9 +82,10 @@ prepare() {
 	why=$(vm_lacks)
 	[ -z "$why" ] || die "cannot run here: $why"
 	install_packages "${vm_packages[@]}" "${build_packages[@]}" "${arch_packages[@]}"
-	command -v "$arch_qemu" >/dev/null ||
-		die "no $arch_qemu: install ${arch_packages[*]}"
+	command -v "$machine_qemu" >/dev/null ||
+		die "no $machine_qemu: install ${machine_packages[*]}"
 	lock_cache
+	[ -z "$machine_sysroot" ] || cross_sysroot "$machine_sysroot"
 	rm -f "$lab_out"/build/*.ready
 }
 

@@ -15,14 +15,43 @@ boot_kernel() {
 	boot "$lab_boot_seconds" "$(kernel_image "$name")" "$initrd" "$out" "$args" "$@"
 }
 
+# Where the project's programs are, built for the machine: here, if it is like
+# this one.
+lab_built=$PWD
+[ -z "$machine_sysroot" ] || lab_built=$lab_out/cross
+
+# build_programs: the lab's own and libwtrack's tests, whose names come to
+# $lab_built/kernel/lab/tests.
+build_programs() {
+	local log=$lab_out/programs.log
+	[ "$(cat "$lab_out/build/programs.ready" 2>/dev/null)" != $$ ] || return 0
+	mkdir -p "$lab_out/build"
+	(make_programs) >"$log" 2>&1 || {
+		grep -E 'error|No rule' "$log" | head -n 20 >&2 || :
+		die "the programs that run in the machines do not build, as with a sanitizer: see $log"
+	}
+	say $$ >"$lab_out/build/programs.ready"
+}
+
+# Of a make that has called this nothing is handed down.
+make_programs() {
+	unset MAKEFLAGS MAKELEVEL MFLAGS MAKEOVERRIDES
+	if [ -z "$machine_sysroot" ]; then
+		make -j"$jobs" kernel/lab/tests
+	else
+		cross_build "$machine_sysroot" "$lab_built" kernel/lab/tests
+	fi
+}
+
 # lab_root DIRECTORY PAYLOAD PROGRAM...: packs a root file system with static
-# programs in /, and the shell file that runs them.
+# programs of the lab in /, and the shell file that runs them.
 lab_root() {
 	local dir=$1 payload=$2 program
 	shift 2
+	build_programs
 	new_root "$dir"
 	for program in "$@"; do
-		add_program "$program" "$dir/$(basename "$program")"
+		add_program "$lab_built/kernel/lab/$program" "$dir/$(basename "$program")"
 	done
 	install -m 755 "$payload" "$dir/payload"
 	pack_root "$dir"

@@ -92,7 +92,8 @@ build_selftests() {
 	# Each by its full name: one that nobody here runs does not compile.
 	# shellcheck disable=SC2046,SC2086
 	clean_make "$log" -C "$lab_cache/src/tools/testing/selftests/$selftests_place" \
-		OUTPUT="$dir" ARCH="$lab_arch" CROSS_COMPILE="$arch_cross" CC="$kernel_cc" EXTRA_CFLAGS=-static \
+		OUTPUT="$dir" ARCH="$lab_arch" CROSS_COMPILE="$arch_cross" EXTRA_CFLAGS=-static \
+		CC="$kernel_cc${machine_sysroot:+ --sysroot=$machine_sysroot}" \
 		KHDR_INCLUDES="-isystem $(kernel_dir stock)/usr/include" \
 		$(printf "$dir/%s " $own) || make_failed "$log"
 	[ -z "$selftests_newer" ] || build_newer_selftests "$dir" "$log"
@@ -152,7 +153,7 @@ run_selftests() {
 	for n in 1 2; do
 		rc=0
 		boot_kernel "$kernel" "$dir/root" "$dir/$kernel.$n.log" \
-			"mitigations=off" -smp "$n" -m 2G -cpu max || rc=$?
+			"mitigations=off" -smp "$n" -m 2G -cpu "$machine_cpu" || rc=$?
 		awk -f "$lab_dir/selftests.awk" "$dir/$kernel.$n.log" >>"$dir/$kernel"
 		[ $rc -eq 0 ] || say "boot with $n processors|0|1|0" >>"$dir/$kernel"
 	done

@@ -8,9 +8,7 @@
 lab_stress() {
 	local out=$lab_out/stress boot passed=0 failed=0
 	mkdir -p "$out"
-	[ -x kernel/lab/stress/stress ] ||
-		die "no kernel/lab/stress/stress: run make check, without a sanitizer"
-	lab_root "$out/root" "$lab_dir/guest/stress.sh" kernel/lab/stress/stress
+	lab_root "$out/root" "$lab_dir/guest/stress.sh" stress/stress
 	for boot in "${stress_boots[@]}"; do
 		stress_boot "${boot%%|*}" "${boot#*|}"
 	done

@@ -56,8 +56,9 @@ kernel_image() {
 	say "$lab_cache/$lab_arch/$1/$arch_image"
 }
 
-# kernel_patches NAME: what the kernel has that stock has not.
+# kernel_patches NAME: what the kernel has that Debian's has not.
 kernel_patches() {
+	[ ${#plan_patches[@]} -eq 0 ] || printf '%s\n' "${plan_patches[@]}"
 	case ${1%%-*} in
 	stock) ;;
 	patched | debug) named_patches "$lab_patches/series" ;;
@@ -321,7 +322,7 @@ start_directory() {
 		rm -f "$dir.copy/stamp"
 		# objtool remembers where it was made, and would be made anew
 		# there, and with it everything.
-		find "$dir.copy/tools" -name '.*.cmd' -exec \
+		[ ! -d "$dir.copy/tools" ] || find "$dir.copy/tools" -name '.*.cmd' -exec \
 			sed -i "s|$(kernel_dir "$from")/|$dir/|g" {} +
 		mv "$dir.copy" "$dir"
 	else

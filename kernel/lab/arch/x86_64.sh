@@ -3,8 +3,7 @@
 # What building for x86_64 and booting it needs.  The caller is lab.sh.
 # shellcheck disable=SC2034
 
-arch_packages=(gcc qemu-system-x86)
-arch_qemu=qemu-system-x86_64
+arch_packages=(gcc)
 arch_cc=gcc
 arch_cross=''
 # What make is asked for, and where it leaves what the emulator boots.

@@ -4,6 +4,10 @@
 # shellcheck disable=SC2034
 
 plan_parts=(check selftests suite ktest kbench wall each stress)
+# What every kernel has besides, and the first patch of the series with which
+# those before it are tested.
+plan_patches=()
+each_first=1
 
 # libwtrack's tests: KERNEL|BACKENDS, which must open there.
 suite_kernels=('patched|scan async wp monitor softdirty mprotect all')
