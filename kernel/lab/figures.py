@@ -14,7 +14,8 @@ import statistics
 import sys
 from collections import namedtuple
 
-Figure = namedtuple("Figure", "units ns faults full one remote splits")
+Figure = namedtuple(
+    "Figure", "units ns faults full one remote splits rounds operations")
 Target = namedtuple(
     "Target", "change part switch case metric bound prototype reason")
 Verdict = namedtuple("Verdict", "word target value note")
@@ -54,7 +55,7 @@ def read_boot(path):
     figures = {}
     for line in lines:
         words = line.split()
-        if words[:1] != ["kbench"] or len(words) != 9:
+        if words[:1] != ["kbench"] or len(words) != 2 + len(Figure._fields):
             continue
         figures[words[1]] = Figure(
             *(None if word == "-" else int(word) for word in words[2:]))
@@ -100,12 +101,17 @@ def ratio(a, b):
 METRICS = {
     "instructions": lambda a, b: ratio(b.ns, a.ns),
     "faster": lambda a, b: ratio(a.ns, b.ns),
+    "millions": lambda a, b: b.ns / 1e6,
     "faults": lambda a, b: ratio(b.faults, b.units),
     "fault ratio": lambda a, b: ratio(b.faults, a.faults),
     "flushes": lambda a, b: b.full + b.one,
     "full flushes": lambda a, b: b.full,
     "flushes before": lambda a, b: a.full + a.one,
     "requests": lambda a, b: b.remote,
+    "rounds": lambda a, b: 0 + b.rounds,
+    "rounds before": lambda a, b: 0 + a.rounds,
+    "operations": lambda a, b: 0 + b.operations,
+    "operations before": lambda a, b: 0 + a.operations,
     "splits": lambda a, b: b.splits,
     "pages reported": lambda a, b: ratio(b.units, a.units),
 }

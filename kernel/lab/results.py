@@ -46,7 +46,11 @@ def arrow(before, after):
 
 
 def flushes(figure):
-    """As the kernel counts them: whole TLBs, and pages one by one."""
+    """As the kernel counts them: whole TLBs, and pages one by one; or where they
+    are broadcast, how often one was waited for, and what asked for them."""
+    if figure.rounds is not None:
+        return f"{figure.rounds} rounds of {figure.operations}" if figure.rounds \
+            else "0"
     if figure.full is None or figure.one is None:
         return "-"
     if not figure.one:
@@ -151,8 +155,9 @@ def wall_table(wall):
     for case in wall.get("off", {}):
         a, b = get_pair(wall, "", case, "wall")
         rows.append([f"`{case}`", f"{a.ns / 1e6:.3f}", f"{b.ns / 1e6:.3f}",
-                     times(a.ns, b.ns), arrow(a.remote, b.remote)])
-    return table(["case", "without, ms", "with, ms", "faster", "requests"],
+                     times(a.ns, b.ns), arrow(a.remote, b.remote)
+                     if a.rounds is None else arrow(flushes(a), flushes(b))])
+    return table(["case", "without, ms", "with, ms", "faster", "flushes"],
                  rows)
 
 
