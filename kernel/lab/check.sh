@@ -19,18 +19,15 @@ lab_check() {
 
 # check_series SERIES-FILE DIRECTORY
 check_series() {
-	local series=$1 dir=$2 patch patches
-	patches=$(named_patches "$series")
+	local series=$1 dir=$2 patch plan
 	find_source
 	say "linux-source-$lab_series $source_version"
-	mapfile -t patches <<<"$patches"
-	lab_switches=$lab_dir/patches/$lab_series/switches.patch
-	if [ -e "$lab_switches" ]; then
-		patches+=("$lab_switches")
-	fi
-	unpack_some "$dir" "${patches[@]}"
-	for patch in "${patches[@]}"; do
-		check_step "${patch#"$root"/} applies" apply_patches "$dir/tree" "$patch"
+	# Split into words.
+	# shellcheck disable=SC2046
+	unpack_some "$dir" $(named_patches "$series") \
+		$(find "$lab_dir/patches" -path "*/$lab_series/*.patch")
+	for plan in "$lab_dir/plan/$lab_series"-*; do
+		check_plan "$series" "$dir" "$plan"
 	done
 	while read -r patch; do
 		check_step "${patch#"$root"/} is in the kernel's style" \
@@ -38,6 +35,25 @@ check_series() {
 	done < <(named_patches "$series")
 	check_step "the results are those of series $lab_series" recorded_hash
 	check_step "no patch of series $lab_series is forgotten" all_named "$series"
+}
+
+# check_plan SERIES-FILE DIRECTORY PLAN: what the plan's kernels are made of applies
+# in its order.
+check_plan() {
+	local dir=$2 name patch
+	name=$(basename "$3")
+	cp -R "$dir/tree" "$dir/$name"
+	while read -r patch; do
+		check_step "${patch#"$root"/} applies for $name" \
+			apply_patches "$dir/$name" "$patch"
+	done < <(
+		# shellcheck source=kernel/lab/plan/6.12-x86_64/plan.sh
+		. "$3/plan.sh"
+		[ ${#plan_patches[@]} -eq 0 ] || printf '%s\n' "${plan_patches[@]}"
+		named_patches "$1"
+		[ ! -e "$lab_dir/patches/$lab_series/switches.patch" ] ||
+			say "$lab_dir/patches/$lab_series/switches.patch"
+	)
 }
 
 # check_step WHAT COMMAND...
