@@ -187,9 +187,11 @@ static void *arm_on(void *arg)
 
 static void exit_while_another_thread_arms(void *arg)
 {
-	struct scene s = { open_on(arg), NULL, page_size(), 1 };
+	/* The thread goes on when this has returned. */
+	static struct scene s;
 	pthread_t thread;
 
+	s = (struct scene){ open_on(arg), NULL, page_size(), 1 };
 	s.p = map_watched(s.t, N);
 	if (pthread_create(&thread, NULL, arm_on, &s))
 		_exit(3);
