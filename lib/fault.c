@@ -48,17 +48,6 @@ unsigned long wt_fault_passed(void)
 	return __atomic_load_n(&passed, __ATOMIC_RELAXED);
 }
 
-/* Armed pages can be read: only a store is ours. */
-static bool is_write(const ucontext_t *uc)
-{
-#if defined(__x86_64__)
-	return uc->uc_mcontext.gregs[REG_ERR] & 2;
-#else
-	(void)uc;
-	return true; /* the table of ranges decides alone */
-#endif
-}
-
 /* initial-exec: other models may allocate at a thread's first use. */
 static __thread uint64_t retried_generation
 	__attribute__((tls_model("initial-exec")));
@@ -90,7 +79,7 @@ static bool claim(const struct chain *c, const siginfo_t *si,
 	uintptr_t addr = (uintptr_t)si->si_addr;
 	bool done = false;
 
-	if (si->si_code != c->code || !is_write(uc))
+	if (si->si_code != c->code || !wt_fault_is_store(uc))
 		return false;
 	wt_read_enter();
 	for (struct wtrack *t = wt_first_handle(); t; t = wt_next_handle(t)) {

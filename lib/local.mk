@@ -27,6 +27,7 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/engine.h \
 	%reldir%/fault.c \
 	%reldir%/fault.h \
+	%reldir%/fault_store.c \
 	%reldir%/fork.c \
 	%reldir%/fork.h \
 	%reldir%/heat.c \

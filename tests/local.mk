@@ -81,6 +81,7 @@ CMOCKA_TESTS = \
 	%reldir%/unit_failing_mprotect \
 	%reldir%/unit_failing_scan \
 	%reldir%/unit_fastpaths \
+	%reldir%/unit_fault_store \
 	%reldir%/unit_inject \
 	%reldir%/unit_inject_entries \
 	%reldir%/unit_no_memory \
