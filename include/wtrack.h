@@ -108,8 +108,8 @@ struct wtrack_options {
 	const char *backend;
 	/*
 	 * Bytes that one store makes dirty: a power of two, from the page size
-	 * (or 0) to 2 MiB, which keeps huge pages whole.  More than a page:
-	 * not "scan", "async" or "softdirty".
+	 * (or 0) to 2 MiB, which keeps huge pages of that size whole.  More
+	 * than a page: not "scan", "async" or "softdirty".
 	 */
 	size_t grain;
 	/* Of what the handle watches, see wtrack_set_policy(); NULL: exact. */
@@ -223,9 +223,10 @@ ssize_t wtrack_collect(struct wtrack *t, struct wtrack_cursor *at,
 /*
  * Cuts what `at` has left (NULL: the whole handle) into up to `n` cursors of
  * about equal watched bytes, for threads that collect at the same time: each
- * page belongs to one.  Cuts lie at multiples of 2 MiB.  A pass is complete
- * when all of them are.  Returns how many there are; 0: nothing is watched
- * there.  Errors: -EINVAL.  Since 0.1.
+ * page belongs to one.  Cuts lie at multiples of what a page table maps: 2 MiB
+ * where pages are of 4 KiB.  A pass is complete when all of them are.  Returns
+ * how many there are; 0: nothing is watched there.  Errors: -EINVAL.  Since
+ * 0.1.
  */
 ssize_t wtrack_split(struct wtrack *t, const struct wtrack_cursor *at,
 		     struct wtrack_cursor *parts, size_t n);

@@ -178,15 +178,6 @@ static void scan_failed(struct wtrack *t, const struct wt_span *s,
 }
 
 /*
- * [K-region-chunk] The kernel merges adjacent pages into one region within its
- * buffer, which holds as many regions as a page table has entries.
- */
-static size_t kernel_chunk(void)
-{
-	return wt_page_size() / sizeof(uint64_t);
-}
-
-/*
  * Huge pages: looked at first, then exactly what was reported is armed.
  * [K-get-then-arm] loses nothing either, and a clearing scan over a hole in
  * shared hugetlb memory deadlocks kernels before 6.12.97 [K-huge-deadlock].
@@ -227,7 +218,11 @@ static int scan_on(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
 		wt_width_flag_around(&width, tail, (size_t)n);
 		if (huge)
 			finish_huge(tail, n, clear);
-		wt_sink_commit(sink, (size_t)n, kernel_chunk());
+		/*
+		 * [K-region-chunk] The kernel merges adjacent pages within its
+		 * buffer, of as many regions as a page table has entries.
+		 */
+		wt_sink_commit(sink, (size_t)n, wt_page_entries());
 	}
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include "costs.h"
 #include "engine.h"
 #include "fault.h"
+#include "heat.h"
 #include "mem.h"
 #include "sys.h"
 
@@ -17,9 +18,8 @@ static struct {
 	bool done;
 } measured[WT_N_BACKENDS];
 
-/* The memory of a page table; two are watched, and one more to align them. */
-#define BLOCK   ((size_t)2 << 20)
-#define SCRATCH (3 * BLOCK)
+/* Of what a policy weighs, two are watched, and one more aligns them. */
+#define BLOCKS 3
 
 /* Pages that are stored to and armed one by one, far from each other. */
 #define PAGES 4
@@ -55,7 +55,7 @@ static struct wt_span page_at(const struct scene *s, size_t i)
 {
 	struct wt_span page = s->block;
 
-	page.start += i * (BLOCK / PAGES);
+	page.start += i * (wt_heat_block() / PAGES);
 	page.end = page.start + wt_page_size();
 	return page;
 }
@@ -104,7 +104,7 @@ static uint64_t look(const struct scene *s, size_t blocks, unsigned flags)
 	uintptr_t at = span.start;
 	uint64_t since = wt_sys_now();
 
-	span.end = at + blocks * BLOCK;
+	span.end = at + blocks * wt_heat_block();
 	wt_be(s->t)->collect(s->t, &span, &at, &sink,
 			     WTRACK_GET | WTRACK_STOPPED | flags);
 	return wt_sys_now() - since;
@@ -177,8 +177,8 @@ static int play(struct scene *s)
 	if (!s->since)
 		return -ENOSYS;
 	/* Empty, and so without huge pages, whatever is usual here. */
-	rc = wt_watch_locked(s->t, s->block.start, s->block.start + 2 * BLOCK,
-			     0);
+	rc = wt_watch_locked(s->t, s->block.start,
+			     s->block.start + 2 * wt_heat_block(), 0);
 	for (size_t i = 0; !rc && i < TOUCHING && !is_late(s); i++)
 		*(volatile char *)(s->block.start + (i << wt_page_shift())) = 1;
 	if (!rc)
@@ -191,22 +191,23 @@ static int play(struct scene *s)
 
 static int play_on_scratch(struct scene *s)
 {
+	size_t block = wt_heat_block();
 	uint64_t account = 0;
 	void *p;
-	int rc = wt_map(SCRATCH, &p, &account);
+	int rc = wt_map(BLOCKS * block, &p, &account);
 
 	if (rc) {
 		wt_close_locked(s->t);
 		return rc;
 	}
-	s->block.start = ((uintptr_t)p + BLOCK - 1) & ~(uintptr_t)(BLOCK - 1);
-	s->block.end = s->block.start + BLOCK;
+	s->block.start = ((uintptr_t)p + block - 1) & ~(uintptr_t)(block - 1);
+	s->block.end = s->block.start + block;
 	s->block.attr = (uint64_t)wt_page_shift() << WT_SHIFT_BITS |
 			((PROT_READ | PROT_WRITE) & wt_be(s->t)->attr_mask);
 	s->block.mapped = true;
 	rc = play(s);
 	wt_close_locked(s->t);
-	wt_unmap(p, SCRATCH, &account);
+	wt_unmap(p, BLOCKS * block, &account);
 	return rc;
 }
 

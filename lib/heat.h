@@ -4,9 +4,8 @@
  *
  * Room is reserved when a range comes under a policy; the kernel gives memory
  * only where bytes are written, which is where pages have been dirty.  Blocks
- * of 512 pages (2 MiB of 4 KiB pages) keep apart what is known of them as a
- * whole.  Blocks stay, as chunks of a sparse map do; with the range their bytes
- * become 0.
+ * of 512 pages keep apart what is known of them as a whole.  Blocks stay, as
+ * chunks of a sparse map do; with the range their bytes become 0.
  *
  * Bytes are loaded and stored by whoever collects, without locks: what two
  * collections of the same page at the same time make of it costs at most a
@@ -19,7 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Pages of a block: those of a page table of 4 KiB pages. */
+/*
+ * Pages of a block.  With pages of 4 KiB it is a page table, with larger ones
+ * some part of one: that hot and cold pages lie apart is a matter of their
+ * number.
+ */
 #define WT_HEAT_PAGES 512
 
 struct wt_heat {

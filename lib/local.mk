@@ -46,6 +46,8 @@ lib_LTLIBRARIES += %reldir%/libwtrack.la
 	%reldir%/mprotect_fault.c \
 	%reldir%/options.c \
 	%reldir%/options.h \
+	%reldir%/page.c \
+	%reldir%/page.h \
 	%reldir%/pagemap.c \
 	%reldir%/pagemap.h \
 	%reldir%/policy.c \

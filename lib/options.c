@@ -24,7 +24,7 @@ static bool all_zero(const unsigned char *p, size_t n)
 	return true;
 }
 
-/* Larger blocks are no huge page's, and would only cost precision. */
+/* Whatever the size of huge pages: more would only cost precision. */
 #define GRAIN_MOST ((size_t)2 << 20)
 
 static int check_grain(size_t grain)

@@ -32,7 +32,7 @@ static long scan(const struct wt_fd *pagemap, struct wt_pm_scan_arg *arg,
 	rc = wt_sys_ioctl(pagemap->fd, WT_PAGEMAP_SCAN, arg);
 	/*
 	 * [K-walk-end] is set to `end` on errors too; and after more than one
-	 * kernel chunk of 512 regions it may tell where an earlier one ended,
+	 * kernel chunk of regions it may tell where an earlier one ended,
 	 * below regions that are already stored.
 	 */
 	if (rc >= 0 && (size_t)rc < room)
@@ -94,7 +94,7 @@ long wt_pagemap_read(const struct wt_fd *pagemap, uintptr_t at, uint64_t *entry,
 	return got ? got / (ssize_t)sizeof(*entry) : -EFAULT;
 }
 
-/* Entries read at once: 2 KiB of stack, and the pages of 1 MiB. */
+/* Entries read at once: 2 KiB of stack. */
 #define ENTRIES 256
 
 long wt_pagemap_read_populated(const struct wt_fd *pagemap, uintptr_t *at,

@@ -17,9 +17,8 @@
 
 static struct wt_trial trials[WT_N_BACKENDS];
 
-/* Room for an aligned block that one page table covers, empty. */
-#define BLOCK   ((size_t)2 << 20)
-#define SCRATCH (2 * BLOCK)
+/* Pages that are stored to, or are there to stay clean. */
+#define PAGES 8
 
 struct scene {
 	struct wtrack *t;
@@ -65,7 +64,8 @@ static bool dirty_is(const struct scene *s, int i, unsigned flags)
 	struct wt_sink sink = { run, 0, 2 };
 	uintptr_t at = (uintptr_t)s->mem;
 
-	wt_collect(s->t, &at, at + 8 * s->page, &sink, flags | WTRACK_STOPPED);
+	wt_collect(s->t, &at, at + PAGES * s->page, &sink,
+		   flags | WTRACK_STOPPED);
 	if (i < 0)
 		return sink.n == 0;
 	return sink.n == 1 &&
@@ -124,26 +124,25 @@ static bool sees_kernel_write(struct scene *s)
  */
 static void try_discard(struct scene *s, uintptr_t block)
 {
+	uintptr_t at = block, end = block + wt_huge_size();
 	struct wtrack_run run[2];
 	struct wt_sink sink = { run, 0, 2 };
-	struct wt_span span = { block, block + BLOCK,
+	struct wt_span span = { block, end,
 				(uint64_t)wt_page_shift() << WT_SHIFT_BITS,
 				true };
-	uintptr_t at = block;
 	bool ok;
 
 	wt_sys_madvise((uintptr_t)page_at(s, 3), s->page, MADV_DONTNEED);
 	ok = dirty_is(s, 3, WTRACK_GET | WTRACK_CLEAR);
 	/* The block is watched, un-armed and empty; ask the room itself. */
 	wt_be(s->t)->collect(s->t, &span, &at, &sink, WTRACK_GET);
-	if (ok && sink.n == 1 && run[0].start == block &&
-	    run[0].end == block + BLOCK)
+	if (ok && sink.n == 1 && run[0].start == block && run[0].end == end)
 		s->caps |= WTRACK_CAP_DISCARD;
 }
 
 static int play(const struct wt_backend *be, struct scene *s, uintptr_t block)
 {
-	uintptr_t mem = block + BLOCK;
+	uintptr_t mem = block + wt_huge_size();
 	int rc;
 
 	s->page = wt_page_size();
@@ -152,7 +151,7 @@ static int play(const struct wt_backend *be, struct scene *s, uintptr_t block)
 		  ~(uint64_t)(WTRACK_CAP_KERNEL_WRITES | WTRACK_CAP_DISCARD);
 	for (size_t i = 0; i < 4; i++)
 		*page_at(s, i) = 1;
-	rc = wt_watch_locked(s->t, mem, mem + 8 * s->page, 0);
+	rc = wt_watch_locked(s->t, mem, mem + PAGES * s->page, 0);
 	if (!rc)
 		rc = wt_watch_locked(s->t, block, mem, WTRACK_WATCH_DIRTY);
 	if (rc)
@@ -171,25 +170,24 @@ static int play(const struct wt_backend *be, struct scene *s, uintptr_t block)
 	return 0;
 }
 
-/* The scratch: BLOCK aligned and empty, then the pages of the scene. */
+/* The scratch: what one page table covers, empty, then the scene's pages. */
 static int run_on_scratch(const struct wt_backend *be, struct scene *s)
 {
+	size_t scratch = 2 * wt_huge_size() + PAGES * wt_page_size();
 	uint64_t account = 0;
-	uintptr_t block;
 	void *p;
-	int rc = wt_map(SCRATCH + BLOCK, &p, &account);
+	int rc = wt_map(scratch, &p, &account);
 
 	if (rc) {
 		wt_close_locked(s->t);
 		return rc;
 	}
-	block = ((uintptr_t)p + BLOCK - 1) & ~(uintptr_t)(BLOCK - 1);
-	/* Where huge pages are the rule, one store would make 512 pages dirty.
+	/* Where huge pages are the rule, one store would make all of one dirty.
 	 */
-	wt_sys_madvise((uintptr_t)p, SCRATCH + BLOCK, MADV_NOHUGEPAGE);
-	rc = play(be, s, block);
+	wt_sys_madvise((uintptr_t)p, scratch, MADV_NOHUGEPAGE);
+	rc = play(be, s, wt_huge_up((uintptr_t)p));
 	wt_close_locked(s->t);
-	wt_unmap(p, SCRATCH + BLOCK, &account);
+	wt_unmap(p, scratch, &account);
 	return rc;
 }
 

@@ -9,7 +9,7 @@
 
 #define WT_API __attribute__((visibility("default")))
 
-/* Few runs are the rule; a kernel chunk (512) more fits before each call. */
+/* Few runs are the rule; so many more fit before each call. */
 #define FIRST_RUNS ((size_t)1024)
 #define CHUNK_RUNS ((size_t)512)
 

@@ -140,8 +140,8 @@ static bool all_dirty(struct wtrack *t, uintptr_t start, uintptr_t end)
 static uint64_t flags_of_block(struct wtrack *t, struct wt_soft_doubt *d,
 			       uintptr_t addr)
 {
-	uintptr_t start = addr & ~(WT_SOFT_HUGE - 1);
-	uintptr_t end = start + WT_SOFT_HUGE;
+	uintptr_t start = addr & ~(uintptr_t)(wt_huge_size() - 1);
+	uintptr_t end = start + wt_huge_size();
 
 	start = start < d->mapping.start ? d->mapping.start : start;
 	d->known_to = end = end > d->mapping.end ? d->mapping.end : end;
@@ -151,7 +151,7 @@ static uint64_t flags_of_block(struct wtrack *t, struct wt_soft_doubt *d,
 		d->all = all_dirty(t, d->mapping.start, d->mapping.end);
 	d->asked = true;
 	return (d->all ? WTRACK_RUN_DEGRADED : 0) |
-	       (end - start == WT_SOFT_HUGE ? WTRACK_RUN_COARSE : 0);
+	       (end - start == wt_huge_size() ? WTRACK_RUN_COARSE : 0);
 }
 
 uint64_t wt_soft_doubt_at(struct wtrack *t, struct wt_soft_doubt *d,

@@ -74,9 +74,6 @@ uint64_t wt_soft_doubt_at(struct wtrack *t, struct wt_soft_doubt *d,
 			  uintptr_t addr);
 void wt_soft_doubt_end(struct wt_soft_doubt *d);
 
-/* The largest page that is not hugetlb. */
-#define WT_SOFT_HUGE ((size_t)2 << 20)
-
 void wt_soft_collect(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
 		     struct wt_sink *sink, unsigned flags);
 

@@ -161,7 +161,7 @@ void wt_soft_collect(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
 		collect(&p, at, s->end);
 	wt_soft_doubt_end(&p.doubt);
 	/* Once folded, a page does not tell that it is part of a huge one. */
-	wt_sink_flag_blocks(sink, before ? before - 1 : 0, WT_SOFT_HUGE);
+	wt_sink_flag_blocks(sink, before ? before - 1 : 0, wt_huge_size());
 	if (p.kept)
 		wt_count(&t->count.degraded, 1);
 }

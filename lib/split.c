@@ -9,16 +9,14 @@
 #define WT_API __attribute__((visibility("default")))
 
 /*
- * Two threads in one page table would wait for each other, and a huge page cut
- * in two is split by the kernel.
+ * Where a part may end: two threads in one page table would wait for each
+ * other, and a huge page cut in two is split by the kernel.
  */
-#define CUT ((uintptr_t)2 << 20)
-
 static uintptr_t round_up(uintptr_t addr)
 {
-	uintptr_t up = (addr + CUT - 1) & ~(CUT - 1);
+	uintptr_t up = wt_huge_up(addr);
 
-	return up < addr ? ~(uintptr_t)0 & ~(CUT - 1) : up;
+	return up < addr ? (uintptr_t)0 - wt_huge_size() : up;
 }
 
 /*

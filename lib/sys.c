@@ -228,23 +228,6 @@ void wt_fd_close(struct wt_fd *kept)
 		wt_sys_close(fd);
 }
 
-size_t wt_page_size(void)
-{
-	static size_t size;
-	size_t s = __atomic_load_n(&size, __ATOMIC_RELAXED);
-
-	if (!s) {
-		s = (size_t)sysconf(_SC_PAGESIZE);
-		__atomic_store_n(&size, s, __ATOMIC_RELAXED);
-	}
-	return s;
-}
-
-unsigned wt_page_shift(void)
-{
-	return (unsigned)__builtin_ctzl(wt_page_size());
-}
-
 void wt_signals_block(sigset_t *saved)
 {
 	sigset_t set;

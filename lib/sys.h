@@ -8,6 +8,8 @@
 #ifndef WT_SYS_H
 #define WT_SYS_H
 
+#include "page.h"
+
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,10 +95,6 @@ void wt_fd_close(struct wt_fd *kept);
 bool wt_fd_is_ours(const struct wt_fd *kept);
 /* Links to that file; 0 if the number means another, or none. */
 size_t wt_fd_links(const struct wt_fd *kept);
-
-/* Bytes; the same for the life of the process. */
-size_t wt_page_size(void);
-unsigned wt_page_shift(void);
 
 /*
  * Blocks every signal but those that a fault raises, and saves the old mask.

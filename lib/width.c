@@ -2,15 +2,11 @@
 /* width.c: the kernel's settings of how much a store un-arms, and what of it.
  */
 #include "width.h"
+#include "heat.h"
+#include "page.h"
 #include "sys.h"
 
 #include <fcntl.h>
-
-/*
- * A huge page that one store may dirty whole: of the page cache, or of any kind
- * where the kernel is set to that.
- */
-#define HUGE ((size_t)2 << 20)
 
 /* A decimal number and a new line, or less. */
 #define DIGITS 16
@@ -44,8 +40,16 @@ struct wt_width wt_width_read(void)
 void wt_width_flag_huge(const struct wt_width *w, const struct wt_span *s,
 			struct wt_sink *sink, size_t from)
 {
+	size_t block = wt_huge_size(), part = wt_heat_block();
+
+	/* One store may dirty it whole in the page cache, or where it is set. */
 	if (!(s->attr & WT_FILE) && !w->huge)
 		return;
-	wt_sink_flag_blocks(sink, from ? from - 1 : 0, HUGE);
+	/* A policy looks at it in parts, if huge pages are larger. */
+	if ((s->attr & WT_POLICY) && part < block)
+		block = part;
+	/* The last run that was there may have grown by it. */
+	from -= from > 0;
+	wt_sink_flag_blocks(sink, from, block);
 	wt_sink_join(sink, from);
 }
