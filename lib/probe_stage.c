@@ -3,27 +3,28 @@
 #include "probe.h"
 #include "sys.h"
 #include "uapi.h"
+#include "vma.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define HUGE ((size_t)2 << 20)
-
 static int map_stage(struct wt_stage *s, int kind)
 {
+	bool huge = kind & MAP_HUGETLB;
 	uintptr_t at;
 	int rc;
 
 	s->page = wt_page_size();
-	s->block = s->page / sizeof(uint64_t) * s->page;
-	s->mapped = kind & MAP_HUGETLB ? HUGE : 2 * s->block;
+	s->block = wt_huge_size();
+	/* One page becomes one huge page, of whatever size they are here. */
+	s->mapped = huge ? s->page : 2 * s->block;
 	rc = wt_sys_mmap_kind(s->mapped, kind ? kind : MAP_PRIVATE, &s->map);
 	if (rc)
 		return rc;
 	at = (uintptr_t)s->map;
-	if (kind & MAP_HUGETLB)
-		s->block = HUGE;
+	if (huge)
+		s->mapped = s->block = wt_vma_page_size_at(at);
 	else /* One store is to be one page. */
 		wt_sys_madvise(at, s->mapped, MADV_NOHUGEPAGE);
 	s->mem = (char *)s->map + (-at & (s->block - 1));

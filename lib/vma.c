@@ -194,12 +194,18 @@ int wt_vma_mapped(uintptr_t start, uintptr_t end)
 }
 
 /*
- * [K-huge-mremap] A page inside a huge one cannot be resized: EINVAL.  No page
- * in the middle of other mappings can grow, either, but the error is another.
+ * [K-huge-mremap] To resize a page inside a huge one is refused with EINVAL,
+ * even to the size that it has.  Anywhere else that does nothing, if it is
+ * mapped at all.  Powers of two from the first page on, the first that is not
+ * inside is the second huge page, or what lies behind the only one.
  */
-bool wt_vma_huge_at(uintptr_t start)
+size_t wt_vma_page_size_at(uintptr_t start)
 {
-	size_t page = wt_page_size();
+	size_t page = wt_page_size(), size = page;
 
-	return wt_sys_mremap_in_place(start + page, page, 2 * page) == -EINVAL;
+	while (size &&
+	       wt_sys_mremap_in_place(start + size, page, page) == -EINVAL)
+		size *= 2;
+	/* A filter may refuse all such calls so. */
+	return size ? size : page;
 }

@@ -49,9 +49,9 @@ void wt_vma_walk_end(struct wt_vma_walk *w);
 int wt_vma_mapped(uintptr_t start, uintptr_t end);
 
 /*
- * Whether `start` is in hugetlb memory, for a wt_vma without a page_size.  The
- * mapping must go on for more than three pages.
+ * Bytes of a page of the mapping that begins at `start`: more than the system's
+ * if it is hugetlb.  For a wt_vma without a page_size.
  */
-bool wt_vma_huge_at(uintptr_t start);
+size_t wt_vma_page_size_at(uintptr_t start);
 
 #endif

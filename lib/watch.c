@@ -19,25 +19,29 @@
 
 #define WT_API __attribute__((visibility("default")))
 
-/* Huge pages whose size the kernel's text does not say are taken for this. */
-#define USUAL_HUGE_SHIFT 21
-#define USUAL_HUGE_SIZE  ((uintptr_t)1 << USUAL_HUGE_SHIFT)
+/* Pages of the least huge page there is: that of arm64, 64 KiB. */
+#define HUGE_LEAST 16
 
 /* ---- the mappings of a range, as stretches of equal attributes ---- */
+
+/* The kernel's text tells no size; where none can be huge, nobody is asked. */
+static unsigned shift_of(const struct wt_vma *v)
+{
+	size_t least = HUGE_LEAST * wt_page_size(), size = v->page_size;
+
+	if (!size && !(v->start & (least - 1)) && v->end - v->start >= least)
+		size = wt_vma_page_size_at(v->start);
+	return size > wt_page_size() ? (unsigned)__builtin_ctzl(size)
+				     : wt_page_shift();
+}
 
 static uint64_t attr_of(const struct wtrack *t, const struct wt_vma *v,
 			uint64_t stable)
 {
 	const struct wt_backend *be = wt_be(t);
 	uint64_t attr = v->prot | (v->file ? WT_FILE : 0) | stable;
-	unsigned shift = wt_page_shift();
+	unsigned shift = shift_of(v);
 
-	if (v->page_size > wt_page_size())
-		shift = (unsigned)__builtin_ctzl(v->page_size);
-	else if (!v->page_size && !(v->start & (USUAL_HUGE_SIZE - 1)) &&
-		 v->end - v->start >= USUAL_HUGE_SIZE &&
-		 wt_vma_huge_at(v->start))
-		shift = USUAL_HUGE_SHIFT;
 	if (shift != wt_page_shift())
 		attr |= WT_HUGETLB;
 	if (shift < t->grain_shift)

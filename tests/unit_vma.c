@@ -370,7 +370,7 @@ static void the_kinds_of_memory_are_told_apart(void **state)
 	wt_vma_close();
 }
 
-static void huge_pages_are_found_without_the_query(void **state)
+static void the_size_of_pages_is_found_without_the_query(void **state)
 {
 	struct mem m;
 
@@ -378,15 +378,38 @@ static void huge_pages_are_found_without_the_query(void **state)
 	for (int kind = 0; kind < MEM_KINDS; kind++) {
 		if (mem_kind_lacks(kind))
 			continue;
+		m = mem_map(kind, kind == MEM_HUGETLB ? 1 : 8, true);
+		assert_int_equal(wt_vma_page_size_at((uintptr_t)m.base),
+				 m.page);
+		mem_unmap(&m);
 		m = mem_map(kind, 8, true);
-		assert_int_equal(wt_vma_huge_at((uintptr_t)m.base),
-				 kind == MEM_HUGETLB);
-		/* Nor has the mapping grown. */
+		assert_int_equal(wt_vma_page_size_at((uintptr_t)m.base),
+				 m.page);
+		/* Nor has it done anything else. */
 		assert_int_equal(wt_vma_mapped((uintptr_t)m.base,
 					       (uintptr_t)m.base + 8 * m.page),
 				 0);
 		mem_unmap(&m);
 	}
+}
+
+static bool refuse_mremap(enum wt_sys id, const long args[6], long *result)
+{
+	(void)args;
+	*result = -EINVAL;
+	return id == WT_SYS_MREMAP;
+}
+
+/* As a filter may do. */
+static void pages_are_the_systems_where_all_is_refused(void **state)
+{
+	char *p = map_pages(8);
+
+	(void)state;
+	at_the_door(refuse_mremap);
+	assert_int_equal(wt_vma_page_size_at((uintptr_t)p), page_size());
+	at_the_door(NULL);
+	unmap_pages(p, 8);
 }
 
 static void a_gap_is_not_mapped(void **state)
@@ -432,7 +455,8 @@ int main(void)
 		CASE_IF(query_and_text_say_the_same, lacks_query),
 		CASE(walks_at_once_do_not_meet),
 		CASE(the_kinds_of_memory_are_told_apart),
-		CASE(huge_pages_are_found_without_the_query),
+		CASE(the_size_of_pages_is_found_without_the_query),
+		CASE(pages_are_the_systems_where_all_is_refused),
 		CASE(a_gap_is_not_mapped),
 		CASE(without_a_descriptor_the_walk_fails),
 	};
