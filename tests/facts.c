@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define HUGE    ((size_t)2 << 20)
+#define HUGE    (page / sizeof(uint64_t) * page)
 #define PAGES   ((size_t)8)
 #define IS_HUGE ((uint64_t)1 << 6)
 #define ASYNC   (WT_FEATURE_WP_ASYNC | WT_FEATURE_WP_UNPOP)

@@ -61,7 +61,6 @@ void ask_fault_around(const struct wtrack_probe *p)
 
 /* ---- huge pages ---- */
 
-#define HUGE  ((size_t)2 << 20)
 #define TRIES 4
 
 /* Kilobytes of huge pages in the mapping of `mem`, as smaps tells. */
@@ -91,18 +90,20 @@ static long huge_kb(const char *mem)
 /* A huge page that is armed, alone in its mapping. */
 static char *armed_huge_page(int uffd)
 {
-	for (int i = 0; i < TRIES; i++) {
-		char *mem = map_blocks(HUGE);
+	size_t huge = block_bytes();
 
-		if (madvise(mem, HUGE, MADV_HUGEPAGE))
+	for (int i = 0; i < TRIES; i++) {
+		char *mem = map_blocks(huge);
+
+		if (madvise(mem, huge, MADV_HUGEPAGE))
 			answer_unknown("no huge pages: MADV_HUGEPAGE fails");
-		uffd_register(uffd, mem, HUGE);
+		uffd_register(uffd, mem, huge);
 		store_pages(mem, 1, 0);
-		if (huge_kb(mem) < (long)(HUGE / 1024))
+		if (huge_kb(mem) < (long)(huge / 1024))
 			continue;
-		uffd_protect(uffd, mem, HUGE, true);
+		uffd_protect(uffd, mem, huge, true);
 		/* Arming, too, could have split it. */
-		if (huge_kb(mem) == (long)(HUGE / 1024))
+		if (huge_kb(mem) == (long)(huge / 1024))
 			return mem;
 	}
 	answer_unknown("no huge page was to be had");
@@ -112,19 +113,18 @@ void ask_huge_write(const struct wtrack_probe *p)
 {
 	int uffd = uffd_async(p), pagemap = pagemap_open(p);
 	struct wt_page_region found[2];
+	size_t huge = block_bytes();
 	char *mem;
 
-	if (block_bytes() != HUGE)
-		answer_unknown("huge pages are of another size than 2 MiB");
 	mem = armed_huge_page(uffd);
-	if (scan_written(pagemap, mem, HUGE, true, found, 2))
+	if (scan_written(pagemap, mem, huge, true, found, 2))
 		answer_unknown("a huge page cannot be armed");
 	store_pages(mem, 1, 0);
-	if (scan_written(pagemap, mem, HUGE, true, found, 2) != 1)
+	if (scan_written(pagemap, mem, huge, true, found, 2) != 1)
 		answer_unknown("a store to an armed huge page is not seen");
-	if (huge_kb(mem) < (long)(HUGE / 1024))
+	if (huge_kb(mem) < (long)(huge / 1024))
 		answer(false, "the huge page is split");
-	if (found[0].end - found[0].start != HUGE)
+	if (found[0].end - found[0].start != huge)
 		answer_unknown("a huge page is kept and written in part");
 	answer(true, "the huge page is kept, and written as a whole");
 }

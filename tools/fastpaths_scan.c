@@ -8,8 +8,8 @@
 /* ---- short loops ---- */
 
 /* Enough for the loops to outweigh the call; a few microseconds. */
-#define TABLES 4
-#define PAIRS  64
+#define PAGES 2048
+#define PAIRS 64
 
 /*
  * How many times as long the long loop takes.  With short loops, seen in 900
@@ -47,11 +47,11 @@ static double lesser(double a, double b)
 void ask_short_scan(const struct wtrack_probe *p)
 {
 	int uffd = uffd_async(p), pagemap = pagemap_open(p);
-	size_t len = TABLES * block_bytes();
+	size_t len = PAGES * page_bytes();
 	char *mem = map_blocks(len);
 	double quick = 1e18, slow = 1e18;
 
-	store_pages(mem, len / page_bytes(), page_bytes());
+	store_pages(mem, PAGES, page_bytes());
 	uffd_register(uffd, mem, len);
 	uffd_protect(uffd, mem, len, true);
 	for (int i = 0; i < PAIRS; i++) {
