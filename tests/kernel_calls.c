@@ -21,7 +21,8 @@
 
 char *filler(size_t len)
 {
-	static char bytes[1 << 17];
+	/* Three pages of 64 KiB. */
+	static char bytes[3 << 16];
 
 	assert_true(len <= sizeof(bytes));
 	memset(bytes, 'k', len);

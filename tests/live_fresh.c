@@ -5,6 +5,8 @@
  */
 #include "support_live.h"
 
+#include "heat.h"
+
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -227,33 +229,35 @@ static void fresh_memory_may_become_huge(void **state)
 
 /* ---- memory for state ---- */
 
-#define GIB   ((size_t)1 << 30)
-#define BLOCK ((size_t)2 << 20)
+/* A GiB of pages of 4 KiB. */
+#define AREA_PAGES ((size_t)1 << 18)
 
-/* A block's worth of state for each block that has been written to. */
+/* A block's worth of state for each block that was written to: 5/4 byte a page.
+ */
 static void state_takes_little_memory(void **state)
 {
 	struct wtrack *t = open_policy(*state, &rescan_soon);
 	uint64_t before = stats_of(t).policy_bytes, used;
-	char *area = mmap(NULL, GIB + BLOCK, PROT_READ | PROT_WRITE,
+	size_t len = AREA_PAGES * page_size(), block = wt_heat_block();
+	char *area = mmap(NULL, len + block, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	char *p = area + (-(uintptr_t)area & (BLOCK - 1));
+	char *p = area + (-(uintptr_t)area & (block - 1));
 
 	assert_ptr_not_equal(area, MAP_FAILED);
-	madvise(p, GIB, MADV_NOHUGEPAGE);
-	assert_int_equal(wtrack_watch(t, p, GIB, 0), 0);
+	madvise(p, len, MADV_NOHUGEPAGE);
+	assert_int_equal(wtrack_watch(t, p, len, 0), 0);
 	assert_int_equal(stats_of(t).policy_bytes, before);
 	for (int epoch = 0; epoch < 3; epoch++) {
-		for (size_t at = 0; at < GIB; at += BLOCK)
+		for (size_t at = 0; at < len; at += block)
 			++*(volatile char *)(p + at);
 		clear_all(t);
 	}
 	used = stats_of(t).policy_bytes - before;
-	assert_in_range(used, 1, GIB / 10000 * 3);
-	assert_int_equal(wtrack_unwatch(t, p, GIB), 0);
+	assert_in_range(used, 1, AREA_PAGES * 5 / 4);
+	assert_int_equal(wtrack_unwatch(t, p, len), 0);
 	assert_int_equal(stats_of(t).policy_bytes, before);
 	wtrack_close(t);
-	munmap(area, GIB + BLOCK);
+	munmap(area, len + block);
 }
 
 /* [G1] [G2] */

@@ -3,6 +3,7 @@
 #include "support_live.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,17 +12,34 @@
 #endif
 
 #define BOTH (WTRACK_GET | WTRACK_CLEAR)
-#define HUGE ((size_t)2 << 20)
+#define HUGE wt_huge_size()
 
-static size_t per_huge(void)
+#define HUGE_SIZE_FILE "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"
+
+static const char *lacks_huge_pages(void)
 {
-	return HUGE / page_size();
+	return access(HUGE_SIZE_FILE, R_OK) ? "the kernel has no huge pages"
+					    : NULL;
+}
+
+/* [K-page-table] The kernel's own word for it. */
+static void a_huge_page_takes_the_place_of_a_page_table(void **state)
+{
+	FILE *f = fopen(HUGE_SIZE_FILE, "re");
+	size_t bytes = 0;
+
+	(void)state;
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%zu", &bytes), 1);
+	fclose(f);
+	assert_int_equal(wt_huge_size(), bytes);
+	assert_int_equal(wt_page_entries() * wt_page_size(), bytes);
 }
 
 /* Three huge pages' worth, written, and thus huge where there is memory. */
 static struct mem thp(void)
 {
-	struct mem m = mem_map(MEM_THP, 3 * per_huge(), true);
+	struct mem m = mem_map(MEM_THP, 3 * wt_page_entries(), true);
 
 	assert_int_equal((uintptr_t)m.base % HUGE, 0);
 	madvise(m.base, 3 * HUGE, MADV_COLLAPSE);
@@ -33,7 +51,7 @@ static void a_store_to_a_huge_page_dirties_one_page(void **state)
 {
 	struct wtrack *t = open_on(*state);
 	struct mem m = thp();
-	size_t n = per_huge();
+	size_t n = wt_page_entries();
 
 	watch_pages(t, &m, 0, m.pages, 0);
 	expect_none(t, &m);
@@ -51,8 +69,8 @@ static void a_store_to_a_huge_page_dirties_one_page(void **state)
 static void huge_pages_that_come_later_are_tracked(void **state)
 {
 	struct wtrack *t = open_on(*state);
-	struct mem m = mem_map(MEM_THP, 3 * per_huge(), false);
-	size_t n = per_huge();
+	struct mem m = mem_map(MEM_THP, 3 * wt_page_entries(), false);
+	size_t n = wt_page_entries();
 	struct view v;
 
 	watch_pages(t, &m, 0, m.pages, WTRACK_WATCH_DIRTY);
@@ -83,7 +101,7 @@ static void a_range_may_begin_and_end_in_huge_pages(void **state)
 {
 	struct wtrack *t = open_on(*state);
 	struct mem m = thp();
-	size_t n = per_huge();
+	size_t n = wt_page_entries();
 
 	watch_pages(t, &m, n / 2, 2 * n, 0);
 	store(&m, n / 2 - 1);
@@ -106,7 +124,7 @@ static void a_huge_page_is_collected_in_parts(void **state)
 	struct wtrack *t = open_on(*state);
 	struct mem m = thp();
 	struct wtrack_run runs[4];
-	size_t n = per_huge();
+	size_t n = wt_page_entries();
 
 	watch_pages(t, &m, 0, m.pages, WTRACK_WATCH_DIRTY);
 	clear_all(t);
@@ -130,7 +148,7 @@ static void a_huge_page_is_discarded(void **state)
 {
 	struct wtrack *t = open_on(*state);
 	struct mem m = thp();
-	size_t n = per_huge();
+	size_t n = wt_page_entries();
 	struct view v;
 
 	watch_pages(t, &m, 0, m.pages, 0);
@@ -154,7 +172,7 @@ static void a_huge_page_is_discarded(void **state)
 /* Shared memory, in huge pages if the kernel can. */
 static struct mem shared_thp(void)
 {
-	struct mem m = { NULL, 2 * per_huge(), page_size(), -1 };
+	struct mem m = { NULL, 2 * wt_page_entries(), page_size(), -1 };
 	char *room = mmap(NULL, 3 * HUGE, PROT_NONE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -198,7 +216,7 @@ static void shared_huge_pages_are_exact_or_coarse(void **state)
 {
 	struct wtrack *t = open_on(*state);
 	struct mem m = armed_shared_thp(t);
-	size_t n = per_huge();
+	size_t n = wt_page_entries();
 
 	expect_none(t, &m);
 	store(&m, 3);
@@ -293,15 +311,22 @@ static void a_cursor_inside_a_hugetlb_page_loses_nothing(void **state)
 int main(void)
 {
 	static const struct test_case cases[] = {
-		CASE_EACH(a_store_to_a_huge_page_dirties_one_page),
-		CASE_EACH(huge_pages_that_come_later_are_tracked),
-		CASE_EACH(a_range_may_begin_and_end_in_huge_pages),
-		CASE_EACH(a_huge_page_is_collected_in_parts),
-		CASE_NEEDS(a_huge_page_is_discarded, WTRACK_CAP_DISCARD),
+		CASE_IF(a_huge_page_takes_the_place_of_a_page_table,
+			lacks_huge_pages),
+		CASE_NEEDS_IF(a_store_to_a_huge_page_dirties_one_page, 0,
+			      lacks_huge_memory),
+		CASE_NEEDS_IF(huge_pages_that_come_later_are_tracked, 0,
+			      lacks_huge_memory),
+		CASE_NEEDS_IF(a_range_may_begin_and_end_in_huge_pages, 0,
+			      lacks_huge_memory),
+		CASE_NEEDS_IF(a_huge_page_is_collected_in_parts, 0,
+			      lacks_huge_memory),
+		CASE_NEEDS_IF(a_huge_page_is_discarded, WTRACK_CAP_DISCARD,
+			      lacks_huge_memory),
 		CASE_ON_KIND(shared_huge_pages_are_exact_or_coarse,
-			     MEM_SHARED_ANON, 0, NULL),
+			     MEM_SHARED_ANON, 0, lacks_huge_memory),
 		CASE_ON_KIND(a_part_of_a_coarse_block_says_so, MEM_SHARED_ANON,
-			     WTRACK_CAP_PRECISE, NULL),
+			     WTRACK_CAP_PRECISE, lacks_huge_memory),
 		CASE_ON_KIND(a_hugetlb_page_is_the_grain, MEM_HUGETLB, 0,
 			     lacks_hugetlb),
 		CASE_ON_KIND(a_cursor_inside_a_hugetlb_page_loses_nothing,

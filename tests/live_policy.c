@@ -3,6 +3,7 @@
 #include "support_costs.h"
 #include "support_live.h"
 
+#include "heat.h"
 #include "uapi.h"
 
 #include <limits.h>
@@ -188,12 +189,12 @@ static void ranges_split_and_join_again(void **state)
 }
 
 /*
- * In page tables of their own, so that none is armed along with others.  Where
- * a page table is best looked at and cleared in one, that is found out later.
+ * In blocks of their own, so that none is armed along with others.  Where a
+ * block is best looked at and cleared in one, that is found out later.
  */
 static void each_part_follows_its_own(void **state)
 {
-	const size_t block = ((size_t)2 << 20) / page_size();
+	const size_t block = WT_HEAT_PAGES;
 	struct wtrack *t = open_on(*state);
 	struct mem m = mem_map(MEM_THP, 3 * block, true);
 	static struct view v;

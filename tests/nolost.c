@@ -4,6 +4,7 @@
 #include "support_costs.h"
 
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -253,11 +254,29 @@ void nolost_collect_by_two(struct scene *s)
 
 /* ---- a run ---- */
 
+/* Half of it under one page table and half under the next, for two collectors.
+ */
+static struct mem map_across(void)
+{
+	size_t skip = wt_page_entries() - PAGES_N / 2;
+	struct mem m = mem_map(MEM_THP, skip + PAGES_N, false);
+
+	if (skip)
+		munmap(m.base, skip * m.page);
+	m.base += skip * m.page;
+	m.pages = PAGES_N;
+	for (size_t i = 0; i < PAGES_N; i++)
+		store(&m, i);
+	return m;
+}
+
 static struct scene scene_of_run(const char *backend, const struct nolost *plan)
 {
 	static int way;
 	struct scene s = { .t = open_policy(backend, plan->policy),
-			   .m = mem_map(plan->kind, PAGES_N, true),
+			   .m = plan->kind == MEM_THP
+					? map_across()
+					: mem_map(plan->kind, PAGES_N, true),
 			   .beside = mem_map(MEM_ANON, 16, true),
 			   .lock = PTHREAD_MUTEX_INITIALIZER,
 			   .changed = PTHREAD_COND_INITIALIZER,

@@ -106,6 +106,8 @@ int rounds(int n);
 
 /* Reasons for CASE_IF. */
 const char *lacks_hugetlb(void);
+/* For what fills three huge pages, which may be of 512 MiB. */
+const char *lacks_huge_memory(void);
 const char *lacks_root(void);
 /*
  * Defined by programs that neither fork nor replace kernel entries: then their

@@ -17,7 +17,8 @@
 
 /* ---- views ---- */
 
-#define VIEW_PAGES 2048
+/* As many as three huge pages are of pages of 64 KiB. */
+#define VIEW_PAGES 24576
 
 struct view {
 	uint64_t flags[VIEW_PAGES]; /* WTRACK_RUN_*; 0: clean */

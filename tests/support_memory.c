@@ -35,8 +35,6 @@
 #define THREAD_SANITIZED 0
 #endif
 
-#define HUGE_ALIGN ((size_t)2 << 20)
-
 size_t page_size(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
@@ -44,23 +42,40 @@ size_t page_size(void)
 
 /* ---- what a machine lacks ---- */
 
-static size_t huge_page_size(void)
+/* Bytes, by their name in /proc/meminfo; 0: it does not say. */
+static size_t meminfo(const char *name)
 {
 	FILE *f = fopen("/proc/meminfo", "re");
+	size_t kib = 0, n = strlen(name);
 	char line[128];
-	size_t kib = 0;
 
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Hugepagesize: %zu kB", &kib) == 1)
-			break;
+		if (!strncmp(line, name, n) && line[n] == ':')
+			sscanf(line + n + 1, "%zu kB", &kib);
 	if (f)
 		fclose(f);
 	return kib << 10;
 }
 
+static size_t hugetlb_page_size(void)
+{
+	return meminfo("Hugepagesize");
+}
+
+const char *lacks_huge_memory(void)
+{
+	static char why[64];
+	size_t needed = 4 * wt_huge_size();
+
+	snprintf(why, sizeof(why),
+		 "four huge pages are %zu MiB, more than is free",
+		 needed >> 20);
+	return meminfo("MemAvailable") < needed ? why : NULL;
+}
+
 const char *lacks_hugetlb(void)
 {
-	size_t huge = huge_page_size();
+	size_t huge = hugetlb_page_size();
 	void *p;
 
 	if (!huge)
@@ -151,16 +166,16 @@ const char *mem_kind_lacks(enum mem_kind kind)
 
 static char *map_aligned(size_t len)
 {
-	char *p = mmap(NULL, len + HUGE_ALIGN, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	size_t head;
+	size_t huge = wt_huge_size(), head;
+	char *p = mmap(NULL, len + huge, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
 		return MAP_FAILED;
-	head = -(uintptr_t)p & (HUGE_ALIGN - 1);
+	head = -(uintptr_t)p & (huge - 1);
 	if (head)
 		munmap(p, head);
-	munmap(p + head + len, HUGE_ALIGN - head);
+	munmap(p + head + len, huge - head);
 	madvise(p + head, len, MADV_HUGEPAGE);
 	return p + head;
 }
@@ -210,7 +225,7 @@ struct mem mem_map(enum mem_kind kind, size_t pages, bool populate)
 	struct mem m = { NULL, pages, page_size(), -1 };
 
 	if (kind == MEM_HUGETLB)
-		m.page = huge_page_size();
+		m.page = hugetlb_page_size();
 	m.base = map_kind(kind, pages * m.page, &m.fd);
 	assert_ptr_not_equal(m.base, MAP_FAILED);
 	/* [K-soft-huge] MEM_THP is for that. */
