@@ -294,6 +294,40 @@ static void runs_of_blocks_do_not_touch(void **state)
 	wtrack_close(t);
 }
 
+static void share(char *p, size_t len)
+{
+	assert_ptr_equal(mmap(p, len, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+			 p);
+}
+
+/* [G6] The second half makes the run of the first coarse, as the one before is.
+ */
+static void a_run_that_grows_does_not_touch_the_one_before(void **state)
+{
+	struct wtrack *t = open_set_to("0\n", "1\n");
+	const size_t half = BLOCK / 2, len = 2 * BLOCK;
+	char *p = mmap(NULL, len + BLOCK, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct wtrack_run runs[4];
+
+	(void)state;
+	assert_ptr_not_equal(p, MAP_FAILED);
+	p += -(uintptr_t)p & (BLOCK - 1);
+	madvise(p, len, MADV_NOHUGEPAGE);
+	/* Ranges apart: a huge page's worth, a half, and a half. */
+	share(p, BLOCK);
+	share(p + BLOCK + half, half);
+	write_all(p, len);
+	assert_int_equal(wtrack_watch(t, p, len, 0), 0);
+	assert_int_equal(stats_of(t).ranges, 3);
+	write_all(p, len);
+	assert_int_equal(wtrack_collect(t, NULL, runs, 4, WTRACK_GET), 1);
+	assert_int_equal(runs[0].flags, COARSE);
+	assert_int_equal(runs[0].end - runs[0].start, len);
+	wtrack_close(t);
+}
+
 static const char *lacks_scan_or_memory(void)
 {
 	const char *why = lacks_scan();
@@ -317,6 +351,8 @@ int main(int argc, char **argv)
 		CASE_FRESH(what_lies_around_is_no_defect, lacks_scan),
 		CASE_FRESH(what_was_not_written_is_a_defect, lacks_scan),
 		CASE_FRESH(runs_of_blocks_do_not_touch, lacks_scan_or_memory),
+		CASE_FRESH(a_run_that_grows_does_not_touch_the_one_before,
+			   lacks_scan_or_memory),
 		CASE_FRESH(a_policy_takes_coarse_runs, lacks_scan),
 	};
 
