@@ -115,7 +115,7 @@ static int change_policy(struct wtrack *t, uintptr_t start, uintptr_t end,
 WT_API int wtrack_set_policy(struct wtrack *t, void *addr, size_t len,
 			     const struct wtrack_policy *policy)
 {
-	uintptr_t start = (uintptr_t)addr, end = start + len;
+	uintptr_t start = wt_address(addr), end = start + len;
 	bool all = !addr && !len;
 	struct wt_policy p;
 	sigset_t saved;
@@ -244,7 +244,7 @@ static int advise(struct wtrack *t, uintptr_t start, uintptr_t end, int advice)
 
 WT_API int wtrack_advise(struct wtrack *t, void *addr, size_t len, int advice)
 {
-	uintptr_t start = (uintptr_t)addr, end = start + len;
+	uintptr_t start = wt_address(addr), end = start + len;
 	uintptr_t page = wt_page_size();
 	sigset_t saved;
 	int rc;

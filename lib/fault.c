@@ -76,7 +76,7 @@ static bool should_retry(uintptr_t addr)
 static bool claim(const struct chain *c, const siginfo_t *si,
 		  const ucontext_t *uc)
 {
-	uintptr_t addr = (uintptr_t)si->si_addr;
+	uintptr_t addr = wt_address(si->si_addr);
 	bool done = false;
 
 	if (si->si_code != c->code || !wt_fault_is_store(uc))

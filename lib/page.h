@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page.h: how the kernel divides memory into pages, page tables and huge pages.
+ * page.h: addresses, and how the kernel divides memory into pages, page tables
+ * and huge pages.
  *
  * [K-page-table] A page table is a page of entries of 8 bytes, one for a page:
  * with pages of 4 KiB it maps 2 MiB, with pages of 64 KiB 512 MiB.  The
@@ -12,6 +13,23 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* [K-tags] The highest bits of a pointer that are no part of the address. */
+#if defined(__aarch64__)
+#define WT_TAG_BITS 8
+#else
+#define WT_TAG_BITS 0
+#endif
+
+/*
+ * The address of what a pointer points to; allocators and sanitizers keep tags
+ * beside it.  The highest bit of an address is repeated in those above.
+ */
+static inline uintptr_t wt_address(const void *p)
+{
+	return (uintptr_t)((intptr_t)((uintptr_t)p << WT_TAG_BITS) >>
+			   WT_TAG_BITS);
+}
 
 /* Bytes; the same for the life of the process. */
 size_t wt_page_size(void);

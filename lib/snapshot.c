@@ -147,17 +147,18 @@ WT_API void wtrack_snapshot_rewind(struct wtrack_snapshot *s)
 WT_API int wtrack_snapshot_contains(const struct wtrack_snapshot *s,
 				    const void *addr)
 {
+	const uintptr_t at = wt_address(addr);
 	size_t lo = 0, hi = s ? s->n : 0;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (s->runs[mid].end <= (uintptr_t)addr)
+		if (s->runs[mid].end <= at)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return s && lo < s->n && s->runs[lo].start <= (uintptr_t)addr;
+	return s && lo < s->n && s->runs[lo].start <= at;
 }
 
 WT_API size_t wtrack_snapshot_pages(const struct wtrack_snapshot *s)

@@ -216,7 +216,7 @@ int wt_watch_locked(struct wtrack *t, uintptr_t start, uintptr_t end,
 static int check_range(const struct wtrack *t, const void *addr, size_t len,
 		       uintptr_t *start, uintptr_t *end)
 {
-	*start = (uintptr_t)addr;
+	*start = wt_address(addr);
 	*end = *start + len;
 	if (!t || !len || *end < *start)
 		return -EINVAL;
@@ -431,7 +431,7 @@ static int describe(struct wtrack *t, const struct wt_range *r, uintptr_t at,
 WT_API int wtrack_query(struct wtrack *t, const void *addr,
 			struct wtrack_range_info *info)
 {
-	uintptr_t at = (uintptr_t)addr;
+	uintptr_t at = wt_address(addr);
 	struct wt_range r;
 
 	if (!t)

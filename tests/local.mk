@@ -66,6 +66,7 @@ CMOCKA_TESTS = \
 	%reldir%/live_split \
 	%reldir%/live_stable \
 	%reldir%/live_suspend \
+	%reldir%/live_tags \
 	%reldir%/live_threads \
 	%reldir%/model_handles \
 	%reldir%/model_hot \
