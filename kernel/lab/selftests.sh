@@ -113,10 +113,13 @@ build_newer_selftests() {
 		"$from"/include/uapi/linux/{fs,userfaultfd}.h ||
 		die "cannot unpack $from: is the disk full, or the package broken?"
 	for name in $selftests_newer; do
-		"$kernel_cc" -static -O2 -w '-D__packed=__attribute__((packed))' -DMFD_NOEXEC_SEAL=0 \
-			-I"$dir/newer/include/uapi" -o "$dir/$name" \
-			"$dir/newer/tools/testing/selftests/mm"/{"$name",vm_util}.c -lpthread -lm >>"$log" 2>&1 ||
-			make_failed "$log"
+		# There: they make files that are named like their source.
+		(
+			cd "$dir/newer/tools/testing/selftests/mm" &&
+				"$kernel_cc" -static -O2 -w '-D__packed=__attribute__((packed))' \
+					-DMFD_NOEXEC_SEAL=0 -I"$dir/newer/include/uapi" \
+					-o "$dir/$name" "$name.c" vm_util.c -lpthread -lm
+		) >>"$log" 2>&1 || make_failed "$log"
 	done
 	rm -rf "$dir/newer"
 }
