@@ -11,7 +11,8 @@ lab_each() {
 	build_selftests
 	each_root "$dir/root"
 	mapfile -t patches < <(named_patches "$lab_patches/series")
-	for ((prefix = each_first; prefix <= ${#patches[@]}; prefix++)); do
+	[ ${#each_prefixes[@]} -gt 0 ] || mapfile -t each_prefixes < <(seq ${#patches[@]})
+	for prefix in "${each_prefixes[@]}"; do
 		attempt try_prefix "$dir" >"$dir/$prefix" 2>&1
 		if [ "$status" -eq 0 ]; then
 			passed=$((passed + 1))

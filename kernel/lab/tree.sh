@@ -301,7 +301,7 @@ kernel_is_built() {
 }
 
 # start_directory NAME: with the objects of the kernel that differs least, if
-# there are none.
+# there are none.  Of a fragment no stock kernel is made for that alone.
 start_directory() {
 	local name=$1 dir from='' suffix
 	dir=$(kernel_dir "$name")
@@ -311,7 +311,7 @@ start_directory() {
 	[ ! -e "$dir/unfinished" ] || rm -rf "$dir"
 	[ ! -d "$dir" ] || return 0
 	case ${name%%-*} in
-	patched | each | first) from=stock$suffix ;;
+	patched | each | first) [ -n "$suffix" ] || from=stock ;;
 	switched) from=patched$suffix ;;
 	esac
 	if [ -n "$from" ]; then

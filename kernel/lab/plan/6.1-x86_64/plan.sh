@@ -3,10 +3,10 @@
 # What the lab does with Linux 6.1 on x86_64.  The caller is lab.sh.
 # shellcheck disable=SC2034
 
-# What every kernel has besides, and the first patch of the series with which
-# those before it are tested.
+# What every kernel has besides, and how many first patches are tried together; all
+# numbers if there are none.
 plan_patches=()
-each_first=1
+each_prefixes=()
 plan_parts=(check selftests suite ktest kbench each stress)
 
 # libwtrack's tests: KERNEL|BACKENDS, which must open there.  The first kernel has

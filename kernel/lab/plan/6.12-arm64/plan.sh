@@ -4,10 +4,11 @@
 # shellcheck disable=SC2034,SC2154
 
 plan_parts=(check selftests suite ktest kbench wall each stress)
-# What every kernel has besides: flushes are counted.  And the first patch of the
-# series with which those before it are tested: the others are tested on x86_64.
+# What every kernel has besides: flushes are counted.  And how many first patches are
+# tried together: K11, and K12, whose first half is nothing by itself; those before are
+# tried on x86_64.
 plan_patches=("$lab_dir/patches/6.12/count.patch")
-each_first=11
+each_prefixes=(11 13)
 
 # libwtrack's tests: KERNEL|BACKENDS, which must open there, and how much memory there
 # is.  This machine has no soft-dirty bits; with pages of 64 KiB huge ones have 512 MiB.

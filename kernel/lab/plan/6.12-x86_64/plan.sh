@@ -4,10 +4,10 @@
 # shellcheck disable=SC2034
 
 plan_parts=(check selftests suite ktest kbench wall each stress)
-# What every kernel has besides, and the first patch of the series with which
-# those before it are tested.
+# What every kernel has besides, and how many first patches are tried together; all
+# numbers if there are none. Those after the last are of arm64 only.
 plan_patches=()
-each_first=1
+each_prefixes=(1 2 3 4 5 6 7 8 9 10)
 
 # libwtrack's tests: KERNEL|BACKENDS, which must open there.
 suite_kernels=('patched|scan async wp monitor softdirty mprotect all')
