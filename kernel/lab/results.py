@@ -256,8 +256,9 @@ def main(arguments):
     changes = read_rows(plan / "changes.tsv")
     verdicts = figures.judge("exact", targets, boots) + \
         figures.judge("wall", targets, wall)
-    switches = [change[1] for change in changes if " > " not in change[2]
-                and change[1] != "all"]
+    switches = list(dict.fromkeys(
+        change[1] for change in changes
+        if " > " not in change[2] and change[1] != "all"))
     notes = read_notes(plan / "notes.md")
     text = fill((plan.parent / "results.in.md").read_text(), {
         **facts, **{name: fill(note, facts) for name, note in notes.items()},

@@ -58,9 +58,11 @@ lab_selftests() {
 	[ "$failed" -eq 0 ]
 }
 
-# The programs of a list, each once; those that no source has left out.
+# The programs of a list, each once; those that no source has, or that are not for
+# the machine, left out.
 selftest_programs() {
 	say "$1" | sed 's/.*|\/\([^ ]*\).*/\1/' | sort -u | while read -r name; do
+		[[ " $selftests_not " != *" $name "* ]] || continue
 		if [ -e "$lab_cache/src/tools/testing/selftests/$selftests_place/$name.c" ] ||
 			[[ " $selftests_newer " == *" $name "* ]]; then
 			say "$name"

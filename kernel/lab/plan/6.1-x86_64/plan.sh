@@ -16,6 +16,8 @@ suite_kernels=('first-4|async wp monitor softdirty mprotect all'
 
 # The kernel's own tests: where they are, and those of each first part of the series.
 selftests_place=vm
+# Those that are not for this machine.
+selftests_not=''
 each_tests='userfaultfd anon||/userfaultfd anon 20 4
 userfaultfd shmem||/userfaultfd shmem 20 4
 soft-dirty||/soft-dirty'

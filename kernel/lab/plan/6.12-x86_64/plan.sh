@@ -14,6 +14,8 @@ suite_kernels=('patched|scan async wp monitor softdirty mprotect all')
 
 # The kernel's own tests: where they are, and those of each first part of the series.
 selftests_place=mm
+# Those that are not for this machine.
+selftests_not=''
 # Those of a newer kernel, and which.
 selftests_newer=''
 selftests_from=''
