@@ -42,7 +42,7 @@ void wt_width_flag_huge(const struct wt_width *w, const struct wt_span *s,
 {
 	size_t block = wt_huge_size(), part = wt_heat_block();
 
-	/* One store may dirty it whole in the page cache, or where it is set. */
+	/* One store may dirty it whole: a file's, or where that is set. */
 	if (!(s->attr & WT_FILE) && !w->huge)
 		return;
 	/* A policy looks at it in parts, if huge pages are larger. */

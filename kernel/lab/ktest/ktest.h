@@ -33,6 +33,8 @@ extern const struct test density_tests[];
 extern const struct test bits_tests[];
 extern const struct test bits_file_tests[];
 extern const struct test resolve_tests[];
+extern const struct test folded_tests[];
+extern const struct test granted_tests[];
 extern const struct test random_tests[];
 
 struct settings {

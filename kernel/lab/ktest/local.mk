@@ -15,7 +15,9 @@ KTEST_SOURCES = \
 	%reldir%/case_bits_file.c \
 	%reldir%/case_density.c \
 	%reldir%/case_empty.c \
+	%reldir%/case_folded.c \
 	%reldir%/case_gather.c \
+	%reldir%/case_granted.c \
 	%reldir%/case_huge.c \
 	%reldir%/case_hugetlb.c \
 	%reldir%/case_protect.c \

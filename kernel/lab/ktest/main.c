@@ -36,7 +36,8 @@ static const struct test *const suites[] = {
 	hugetlb_tests,   gather_tests,        race_tests,    again_tests,
 	protect_tests,   empty_tests,         sync_tests,    huge_tests,
 	around_tests,    around_shared_tests, density_tests, bits_tests,
-	bits_file_tests, resolve_tests,       random_tests,
+	bits_file_tests, resolve_tests,       folded_tests,  granted_tests,
+	random_tests,
 };
 
 #define SUITES (sizeof(suites) / sizeof(suites[0]))
