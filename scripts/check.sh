@@ -246,8 +246,8 @@ cppcheck_in() {
 
 lint_shell() {
 	cd "$root" &&
-		shellcheck -x bootstrap .ci/run scripts/*.sh scripts/guest/*.sh tests/*.sh \
-			kernel/lab/*.sh kernel/lab/guest/*.sh tools/completions/wtrack
+		shellcheck -x bootstrap .ci/run scripts/*.sh scripts/{guest,machine}/*.sh tests/*.sh \
+			kernel/lab/*.sh kernel/lab/{arch,guest}/*.sh tools/completions/wtrack
 }
 
 # roff writes a bullet \(bu, which is no misspelt word.
