@@ -87,7 +87,8 @@ build_selftests() {
 	install_packages "${selftest_packages[@]}"
 	rm -rf "$dir"
 	mkdir -p "$dir" "$lab_out/build"
-	set_tree
+	# Not for nothing: what is newer than a kernel's objects is compiled again.
+	! grep -qE '^(tools|(arch/[^/]*/)?include/uapi)/' "$lab_cache/touched" || set_tree
 	: >"$log"
 	kernel_make "$(kernel_dir stock)" "$log" headers
 	own=$(say "$programs" | grep -vxF "${selftests_newer// /$'\n'}")
