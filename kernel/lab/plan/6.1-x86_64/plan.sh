@@ -30,6 +30,9 @@ selftests_from=6.12
 kbench_boots="on|switched||
 off-k4|switched|wtrack_fastpaths=-k4|uffd.* thp.* empty.arm.*
 off-k16|switched|wtrack_fastpaths=-k16|uffd.* s1.uffd.* thp.* fault.*
+off-s3|switched|wtrack_fastpaths=-s3|s3.* scan.*
+off-k5|switched|wtrack_fastpaths=-k5|fault.*
+off-k18|switched|wtrack_fastpaths=-k18|s3.* scan.*
 async|first-4||fault.* entries.*
 stock|stock||
 patched|patched||"
