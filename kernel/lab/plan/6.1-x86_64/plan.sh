@@ -9,6 +9,10 @@ plan_patches=()
 each_prefixes=()
 plan_parts=(check selftests suite ktest kbench each stress)
 
+# 6.1 tells of mappings as text only, which takes the tests with thousands of them
+# some minutes beside a build.
+export WTRACK_TEST_SECONDS=${WTRACK_TEST_SECONDS:-480}
+
 # libwtrack's tests: KERNEL|BACKENDS, which must open there.  The first kernel has
 # asynchronous write protection without PAGEMAP_SCAN.
 suite_kernels=('first-4|async wp monitor softdirty mprotect all'
