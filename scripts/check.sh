@@ -213,16 +213,17 @@ lint_lists() {
 			rc=1
 		}
 	done
-	for file in kernel/lab/* kernel/lab/config/* kernel/lab/guest/*; do
-		[ -d "$file" ] || [[ $file == *.mk ]] ||
+	# A directory without a makefile of its own is there with all that is in it.
+	for file in kernel/lab/*; do
+		[ -e "$file/local.mk" ] || [[ $file == *.mk ]] ||
 			grep -qE "(%reldir%|kernel/lab)/${file#kernel/lab/}( |\$)" \
 				kernel/lab/local.mk kernel/lab/*/local.mk || {
 			say "$file is not in kernel/lab/local.mk"
 			rc=1
 		}
 	done
-	for file in scripts/* scripts/guest/*; do
-		[ -d "$file" ] || grep -qE "(^|[[:space:]])$file( |\$)" Makefile.am || {
+	for file in scripts/*; do
+		grep -qE "(^|[[:space:]])$file( |\$)" Makefile.am || {
 			say "$file is not in Makefile.am"
 			rc=1
 		}

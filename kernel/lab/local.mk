@@ -29,7 +29,7 @@ EXTRA_DIST += kernel/README.md kernel/patches kernel/results \
 	%reldir%/check.sh \
 	%reldir%/config \
 	%reldir%/each.sh \
-	%reldir%/guest/selftests.sh \
+	%reldir%/guest \
 	%reldir%/lab.sh \
 	%reldir%/run.sh \
 	%reldir%/selftests.awk \

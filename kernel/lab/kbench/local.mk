@@ -33,7 +33,6 @@ endif
 
 EXTRA_DIST += %reldir%/kbench_test.sh \
 	kernel/lab/figures.py \
-	kernel/lab/guest/kbench.sh \
 	kernel/lab/kbench.sh \
 	kernel/lab/results.py \
 	kernel/lab/results.sh \

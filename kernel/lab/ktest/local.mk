@@ -45,4 +45,4 @@ check_PROGRAMS += %reldir%/ktest
 %canon_reldir%_ktest_LDFLAGS = $(AM_LDFLAGS) -all-static
 endif
 
-EXTRA_DIST += kernel/lab/ktest.sh kernel/lab/guest/ktest.sh
+EXTRA_DIST += kernel/lab/ktest.sh

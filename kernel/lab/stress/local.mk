@@ -18,4 +18,4 @@ check_PROGRAMS += %reldir%/stress
 %canon_reldir%_stress_LDFLAGS = $(AM_LDFLAGS) -all-static
 endif
 
-EXTRA_DIST += kernel/lab/stress.sh kernel/lab/guest/stress.sh
+EXTRA_DIST += kernel/lab/stress.sh
