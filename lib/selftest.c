@@ -170,10 +170,14 @@ static int play(const struct wt_backend *be, struct scene *s, uintptr_t block)
 	return 0;
 }
 
-/* The scratch: what one page table covers, empty, then the scene's pages. */
+/*
+ * The scratch: what one page table covers, empty, then the scene's pages.  Of
+ * the size of page tables, so that what is mapped later lies as it would
+ * without.
+ */
 static int run_on_scratch(const struct wt_backend *be, struct scene *s)
 {
-	size_t scratch = 2 * wt_huge_size() + PAGES * wt_page_size();
+	size_t scratch = 3 * wt_huge_size();
 	uint64_t account = 0;
 	void *p;
 	int rc = wt_map(scratch, &p, &account);
