@@ -38,7 +38,7 @@ off-k3-k18|switched|wtrack_fastpaths=-k3,-k18|s3.* scan.*
 on-s4|switched||s4.*
 off-s4|switched|wtrack_fastpaths=-s4|s4.*
 k7|switched|sysctl.vm.uffd_wp_async_huge=1|k7.* k8.* fault.*
-k8|switched|sysctl.vm.uffd_wp_async_around=16|k8.* fault.*
+k8|switched|sysctl.vm.uffd_wp_async_around=16|k8.* fault.empty fault.populated fault.zero-page
 stock|stock||
 patched|patched||"
 
