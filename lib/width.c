@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* width.c: the kernel's settings of how much a store un-arms, and what of it.
+/*
+ * width.c: reads the kernel's settings of how much a store un-arms, and flags
+ * the runs that may be too much by them.
  */
 #include "width.h"
 #include "heat.h"

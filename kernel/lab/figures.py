@@ -4,8 +4,8 @@
 them by a table of targets.
 
 figures.py judge exact|wall PLAN DIRECTORY: prints a line for each target and
-control of the directory PLAN, and last "N passed, N failed, N skipped".  Exits non-zero when one
-failed.
+control of the directory PLAN, and last "N passed, N failed, N skipped".  Exits
+non-zero when one failed.
 """
 import fnmatch
 import pathlib

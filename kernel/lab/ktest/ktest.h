@@ -119,6 +119,9 @@ void expect_pages(const char *what, const unsigned char *got,
 /* A scan that collects and arms reports exactly what want says. */
 void expect_scan(const char *what, char *start, const unsigned char *want,
 		 size_t pages);
+/* Of a part alone, and nothing of the rest is changed by it; spends want. */
+void expect_part(char *start, size_t pages, size_t from, size_t to,
+		 unsigned char *want);
 /* One that collects and arms reports nothing, or everything. */
 void expect_clean(const char *what, char *start, size_t pages);
 void expect_written(const char *what, char *start, size_t pages);

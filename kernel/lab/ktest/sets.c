@@ -98,6 +98,19 @@ void expect_scan(const char *what, char *start, const unsigned char *want,
 	free(got);
 }
 
+void expect_part(char *start, size_t pages, size_t from, size_t to,
+		 unsigned char *want)
+{
+	unsigned char *got = new_set(to - from);
+
+	scan_pages(start + from * PAGE, to - from,
+		   WT_PM_WP_MATCHING | WT_PM_CHECK_WPASYNC, got);
+	expect_pages("a part", got, want + from, to - from);
+	memset(want + from, 0, to - from);
+	expect_scan("the rest", start, want, pages);
+	free(got);
+}
+
 static void expect_all(const char *what, char *start, size_t pages, int times)
 {
 	unsigned char *want = new_set(pages);
