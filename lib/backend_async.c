@@ -15,7 +15,6 @@ static struct wt_wp wp = {
 	.uffd = WT_UFFD_NONE,
 	.pagemap = WT_FD_NONE,
 	.features = WT_FEATURE_WP_ASYNC,
-	.alone = true,
 	.doors = WT_DOORS_NOT_TRIED,
 };
 

@@ -17,12 +17,6 @@ static struct wt_wp *room_of(const struct wtrack *t)
 	return wt_be(t)->room;
 }
 
-/* Only who resolves the faults can keep a bitmap of them. */
-static bool has_bitmap(const struct wtrack *t, const struct wt_span *s)
-{
-	return (s->attr & WT_STABLE) && !room_of(t)->alone;
-}
-
 int wt_wp_open(struct wt_wp *wp)
 {
 	const uint64_t most =
@@ -73,7 +67,7 @@ int wt_wp_arm(struct wtrack *t, const struct wt_span *s, unsigned flags)
 	int rc;
 
 	(void)flags;
-	if (!has_bitmap(t, s))
+	if (!(s->attr & WT_STABLE))
 		return protect(t, s);
 	wt_dirty_clear(s->start, s->end);
 	rc = protect(t, s);
@@ -100,7 +94,7 @@ int wt_wp_mark(struct wtrack *t, const struct wt_span *s)
 	struct wt_wp *wp = room_of(t);
 	int rc;
 
-	if (!has_bitmap(t, s))
+	if (!(s->attr & WT_STABLE))
 		return unprotect(wp, s);
 	wt_announce_any(&wp->announced);
 	wt_dirty_set(s->start, s->end);
@@ -137,7 +131,7 @@ int wt_wp_resolve(struct wtrack *t, const struct wt_span *s, uintptr_t addr)
 	uint64_t *slot;
 	int rc;
 
-	if (!has_bitmap(t, s))
+	if (!(s->attr & WT_STABLE))
 		return unprotect_block(&wp->uffd, &block, addr, false);
 	slot = wt_announce(&wp->announced, addr);
 	wt_dirty_set(block.start, block.end);
@@ -157,14 +151,14 @@ int wt_wp_withdraw(struct wtrack *t, const struct wt_span *s)
 
 	wt_uffd_unregister(uffd, s->start, s->end);
 	wt_uffd_wake(uffd, s->start, s->end);
-	if (has_bitmap(t, s))
+	if (s->attr & WT_STABLE)
 		wt_dirty_clear(s->start, s->end);
 	return 0;
 }
 
 int wt_wp_enroll(struct wtrack *t, const struct wt_span *s, bool dirty)
 {
-	bool stable = has_bitmap(t, s);
+	bool stable = s->attr & WT_STABLE;
 	int rc = stable ? wt_dirty_reserve(s->start, s->end) : 0;
 
 	if (!rc)
@@ -237,7 +231,7 @@ static int settle(const struct pass *p, const struct wt_span *run)
 {
 	if (p->clear)
 		return wt_wp_arm(p->t, run, 0);
-	if (p->look || has_bitmap(p->t, run))
+	if (p->look || (run->attr & WT_STABLE))
 		return 0;
 	wt_count(&p->t->count.kernel_calls, 1);
 	return wt_wp_mark(p->t, run);
@@ -404,7 +398,7 @@ void wt_wp_collect(struct wtrack *t, const struct wt_span *s, uintptr_t *at,
 				flags & WT_LOOK,
 				wt_generation() };
 
-	if (has_bitmap(t, s))
+	if (s->attr & WT_STABLE)
 		collect_stable(&p, at);
 	else
 		collect_entries(&p, at);

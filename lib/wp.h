@@ -11,7 +11,8 @@
  *
  * Where the program promises to do none of that (WTRACK_WATCH_STABLE), whoever
  * resolves a fault also sets a bit in the bitmap, and a collection reads only
- * that, unless the kernel resolves them alone.
+ * that.  A room in which the kernel resolves them leaves that promise out of
+ * its attr_mask.
  */
 #ifndef WT_WP_H
 #define WT_WP_H
@@ -24,7 +25,6 @@ struct wt_wp {
 	struct wt_uffd uffd;
 	struct wt_fd pagemap;
 	uint64_t features; /* that the room asks for, beside write-protect */
-	bool alone;        /* the kernel resolves faults, and tells nobody */
 	struct wt_doors doors;
 	struct wt_announced announced; /* faults in stable ranges */
 };
