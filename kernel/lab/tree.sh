@@ -51,9 +51,18 @@ kernel_dir() {
 	say "$lab_cache/$lab_arch/$1"
 }
 
-# kernel_image NAME: what boots.
+# kernel_image NAME: what boots.  A plan may say that debug has another one.
 kernel_image() {
-	say "$lab_cache/$lab_arch/$1/$arch_image"
+	local image=$arch_image
+	[ "$1" != debug ] || image=${debug_image:-$arch_image}
+	say "$lab_cache/$lab_arch/$1/$image"
+}
+
+# kernel_target NAME: what make is asked for, to have it.
+kernel_target() {
+	local target=$arch_target
+	[ "$1" != debug ] || target=${debug_target:-$arch_target}
+	say "$target"
 }
 
 # kernel_patches NAME: what the kernel has that Debian's has not.
@@ -280,7 +289,7 @@ build_kernel() {
 	local stamp patches
 	dir=$(kernel_dir "$name")
 	stamp=$(kernel_stamp "$name")
-	if kernel_is_built "$dir" "$stamp"; then
+	if kernel_is_built "$name" "$stamp"; then
 		say "kernel $name: as built before"
 		return
 	fi
@@ -290,14 +299,16 @@ build_kernel() {
 	mapfile -t patches < <(kernel_patches "$name")
 	set_tree "${patches[@]}"
 	configure_kernel "$name" "$log"
-	kernel_make "$dir" "$log" "$arch_target"
+	kernel_make "$dir" "$log" "$(kernel_target "$name")"
 	say "$stamp" >"$dir/stamp"
 	keep_bound "$name"
 	say "kernel $name: built, $(grep -c '^  CC  ' "$log" || :) files compiled, $((SECONDS - start)) s"
 }
 
+# kernel_is_built NAME STAMP
 kernel_is_built() {
-	[ -s "$1/$arch_image" ] && [ "$(cat "$1/stamp" 2>/dev/null)" = "$2" ]
+	[ -s "$(kernel_image "$1")" ] &&
+		[ "$(cat "$(kernel_dir "$1")/stamp" 2>/dev/null)" = "$2" ]
 }
 
 # start_directory NAME: with the objects of the kernel that differs least, if
@@ -315,7 +326,7 @@ start_directory() {
 	switched) from=patched$suffix ;;
 	esac
 	if [ -n "$from" ]; then
-		kernel_is_built "$(kernel_dir "$from")" "$(kernel_stamp "$from")" ||
+		kernel_is_built "$from" "$(kernel_stamp "$from")" ||
 			build_kernel "$from"
 		rm -rf "$dir.copy"
 		cp -a "$(kernel_dir "$from")" "$dir.copy"
